@@ -97,7 +97,7 @@ def karate(asked: Namespace) -> Figures:
 
 def nips(asked: Namespace) -> Figures:
     """NIPS by its signature alone, beside what the paper has."""
-    from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3
+    from ultrahyperbolic.paper.table2 import ROWS, TABLE2, TABLE3
 
     geometries = [KEYS[key] for key in ("Q2_2", "Q3_3", "Q3_1", "Q1_3")]
     cells = Cells(run(asked.folder, ["nips"], geometries, asked.seeds, asked.how))

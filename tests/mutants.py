@@ -143,7 +143,7 @@ MUTANTS = [
     Mutant("export/tables.py", "[=+\\-@＝＋－＠]", "[=+\\-＝＋－＠]", "export/test_tables.py"),
     Mutant("datasets/zachary.py", "33: 34:5", "33: 34:4", "datasets/test_zachary.py"),
     Mutant(
-        "paper/coauthors.py",
+        "paper/table2.py",
         "return min(tried, key",
         "return max(tried, key",
         "paper/test_table2.py::test_one_seed",

@@ -15,7 +15,7 @@ from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.loop import Checkpoint
-from ultrahyperbolic.paper.figure3 import last_loss
+from ultrahyperbolic.paper.figures import last_loss
 from ultrahyperbolic.plot.graphs import losses_drawing
 from ultrahyperbolic.training import train as training
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint

@@ -76,14 +76,14 @@ def test_numbers_that_are_no_geometry():
     [
         ({}, "unknown manifold None"),
         ({"kind": "torus"}, "unknown manifold 'torus'"),
-        ({"kind": "flat"}, "dim must be a whole number, got None"),
-        ({"kind": "flat", "dim": True}, "dim must be a whole number, got True"),
+        ({"kind": "flat"}, "dim must be an integer, got None"),
+        ({"kind": "flat", "dim": True}, "dim must be an integer, got True"),
         ({"kind": "flat", "dim": 0}, "dim must be at least 1, got 0"),
         ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1}, "beta must be a number, got None"),
         ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": "-1"}, "beta must be a number, got '-1'"),
         ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": True}, "beta must be a number, got True"),
-        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": 1}, "beta must be finite and negative, got 1"),
-        ({"kind": "pseudo_hyperboloid", "p": 1.0, "q": 1, "beta": -1}, "p must be a whole number, got 1.0"),
+        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": 1}, "beta must be finite and negative, got 1.0"),
+        ({"kind": "pseudo_hyperboloid", "p": 1.0, "q": 1, "beta": -1}, "p must be an integer, got 1.0"),
     ],
 )
 def test_json_that_is_no_geometry(data, words):

@@ -115,11 +115,11 @@ def test_ranked_pairs():
 
 def test_the_edges_of_each_node_come_by_class():
     pairs = RankedPairs.of(Graph.from_arrays([0, 0, 1, 2], [1, 2, 2, 3], [3.0, 1.0, 3.0, 2.0], ids=5))
-    found = pairs.incidence
-    assert found.offsets.tolist() == [0, 2, 4, 7, 8, 8]
-    assert found.edges.tolist() == [0, 2, 2, 3, 0, 1, 3, 1]
-    assert found.starts.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]
-    assert found.places.tolist() == [[0, 4], [5, 7], [1, 2], [3, 6]]
+    offsets, edges, starts, places = pairs.incidence
+    assert offsets.tolist() == [0, 2, 4, 7, 8, 8]
+    assert edges.tolist() == [0, 2, 2, 3, 0, 1, 3, 1]
+    assert starts.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]
+    assert places.tolist() == [[0, 4], [5, 7], [1, 2], [3, 6]]
 
 
 def test_errors():

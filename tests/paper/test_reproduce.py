@@ -12,7 +12,8 @@ import torch
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.evaluation import strength_spearman
 from ultrahyperbolic.graph import GraphError
-from ultrahyperbolic.paper import TARGETS, figure3, table1, timing
+from ultrahyperbolic.paper import TARGETS, table1, timing
+from ultrahyperbolic.paper import figures as drawn
 from ultrahyperbolic.training import presets as recipe
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -25,11 +26,11 @@ for library in ("matplotlib", "plotly"):
 def short(monkeypatch):
     """The authors' recipe, for a few iterations."""
     settings, text_settings = recipe.settings, recipe.text_settings
-    for module in (table1, figure3):
+    for module in (table1, drawn):
         monkeypatch.setattr(module, "settings", lambda **options: {**settings(**options), "iterations": 40})
     monkeypatch.setattr(table1, "text_settings", lambda **options: {**text_settings(**options), "iterations": 40})
-    monkeypatch.setattr(figure3, "ITERATIONS", 40)
-    monkeypatch.setattr(figure3, "CLIPPED", {**figure3.CLIPPED, "iterations": 40})
+    monkeypatch.setattr(drawn, "ITERATIONS", 40)
+    monkeypatch.setattr(drawn, "CLIPPED", {**drawn.CLIPPED, "iterations": 40})
 
 
 def test_table1_writes_its_figures(short, tmp_path, capsys):
@@ -74,8 +75,8 @@ def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
 @pytest.mark.slow
 def test_figure3_counts_satisfied_runs(short, tmp_path):
     figures = TARGETS["figure3"].run(1, tmp_path, True)
-    assert len(figure3.SIGNATURES) == 8
-    assert {p + q + 1 for p, q in figure3.SIGNATURES} == {10}
+    assert len(drawn.SIGNATURES) == 8
+    assert {p + q + 1 for p, q in drawn.SIGNATURES} == {10}
     assert all(0.0 <= v <= 1.0 for k, v in figures.items() if k.endswith("_satisfied"))
     assert figures["gradient_paper_worst_d10_satisfied"] == 0.0
     ways = [f"{way}_{steps}" for way in ("chi", "phi", "signed") for steps in ("paper", "clipped")]

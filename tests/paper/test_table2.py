@@ -13,7 +13,7 @@ from ultrahyperbolic import Graph, datasets
 from ultrahyperbolic.datasets.coauthors import DATA_FOLDER
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.paper import TARGETS, table2
-from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3, Column
+from ultrahyperbolic.paper.table2 import ROWS, TABLE2, TABLE3, Column
 from ultrahyperbolic.training import presets as recipe
 
 pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")

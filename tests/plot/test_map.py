@@ -9,9 +9,8 @@ import pytest
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
 from ultrahyperbolic.plot import ties
-from ultrahyperbolic.plot.colours import Kinds, Numbers, columns
+from ultrahyperbolic.plot.colours import Kinds, Numbers, columns, names_of
 from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
-from ultrahyperbolic.plot.names import names_of
 from ultrahyperbolic.plot.ties import backbone
 
 BETAS = (-1.0, -0.25, -4.0)
@@ -40,7 +39,7 @@ def embedded(beta=-1.0):
 
 def test_near_nodes_lie_together():
     points, clump = clumps()
-    places = map_layout(points, Euclidean(2)).places
+    places = map_layout(points, Euclidean(2))
     far = np.linalg.norm(places[:, None] - places, axis=2) + np.diag(np.full(len(points), np.inf))
     nearest = np.argsort(far, axis=1)[:, :5]
     assert (clump[nearest] == clump[:, None]).mean() > 0.97
@@ -50,7 +49,7 @@ def test_near_nodes_lie_together():
 def test_a_map_is_finite_and_the_same_each_time(beta):
     embedding = embedded(beta)
     rows = np.arange(77)
-    first, again = (map_of(embedding, embedding.graph, rows).places for _ in range(2))
+    first, again = (map_of(embedding, embedding.graph, rows) for _ in range(2))
     assert np.isfinite(first).all()
     assert np.array_equal(first, again)
     assert np.linalg.norm(first[:, None] - first, axis=2)[np.triu_indices(77, 1)].min() > 1e-3  # no two in one place
@@ -59,10 +58,9 @@ def test_a_map_is_finite_and_the_same_each_time(beta):
 def test_components_lie_side_by_side():
     component = np.repeat([0, 1, 2, 3], [40, 12, 12, 2])
     points = np.random.default_rng(0).normal(size=(66, 2))  # mixed: the points know nothing of the components
-    found = map_layout(points, Euclidean(2), component=component)
-    assert (component[found.links.ends[:, 0]] == component[found.links.ends[:, 1]]).all()
-    middles = np.array([found.places[component == k].mean(0) for k in range(4)])
-    radii = [np.linalg.norm(found.places[component == k] - middles[k], axis=1).max() for k in range(4)]
+    places = map_layout(points, Euclidean(2), component=component)
+    middles = np.array([places[component == k].mean(0) for k in range(4)])
+    radii = [np.linalg.norm(places[component == k] - middles[k], axis=1).max() for k in range(4)]
     for a in range(4):
         for b in range(a):
             assert np.linalg.norm(middles[a] - middles[b]) > 0.8 * (radii[a] + radii[b])
@@ -72,13 +70,13 @@ def test_components_lie_side_by_side():
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
 def test_few_nodes_have_a_map_too(n):
     points = np.random.default_rng(0).normal(size=(n, 2))
-    places = map_layout(points, Euclidean(2)).places
+    places = map_layout(points, Euclidean(2))
     assert places.shape == (n, 2)
     assert np.isfinite(places).all()
 
 
 def test_nodes_in_one_place_have_a_map():
-    assert np.isfinite(map_layout(np.zeros((20, 2)), Euclidean(2)).places).all()
+    assert np.isfinite(map_layout(np.zeros((20, 2)), Euclidean(2))).all()
 
 
 def test_popular_nodes_are_near_to_more():

@@ -12,7 +12,7 @@ import torch
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed, plot
 from ultrahyperbolic.plot import pieces
 from ultrahyperbolic.plot.graphs import hierarchy_drawing, losses_drawing, map_drawing
-from ultrahyperbolic.plot.scene import Arrow, Curve, Mark, Surface
+from ultrahyperbolic.plot.pieces import Arrow, Curve, Mark, Surface
 
 BETAS = (-1.0, -0.25, -4.0)
 
@@ -207,5 +207,5 @@ def test_what_is_refused(club, tmp_path):
 def test_an_extra_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "ultrahyperbolic.plot.on_matplotlib", raising=False)
-    with pytest.raises(ImportError, match="drawing with matplotlib needs it: pip install"):
+    with pytest.raises(ImportError, match=r"drawing needs matplotlib, .*: pip install 'ultrahyperbolic\[figures\]'"):
         plot.geodesics(library="matplotlib")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ultrahyperbolic.report.choice import choose_nodes
+from ultrahyperbolic.report.contents import choose_nodes
 
 
 @pytest.mark.parametrize(("n", "top"), [(5_000, 5_000), (100_000, 1_000), (1_000_000, 134), (3_000_000, 100)])

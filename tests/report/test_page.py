@@ -16,7 +16,7 @@ from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig,
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate
 from ultrahyperbolic.plot import ties
-from ultrahyperbolic.report import choice, contents, distances, render, write_report
+from ultrahyperbolic.report import contents, distances, render, write_report
 from ultrahyperbolic.report.fit import by_chance
 from ultrahyperbolic.report.markup import percent
 from ultrahyperbolic.report.page import as_script_data
@@ -339,9 +339,9 @@ def test_too_many_letters_are_cut(monkeypatch):
 
 @pytest.fixture
 def large(monkeypatch):
-    monkeypatch.setattr(choice, "MOST_NODES", 300)
-    monkeypatch.setattr(choice, "TOP", 50)
-    monkeypatch.setattr(choice, "SAMPLE", 40)
+    monkeypatch.setattr(contents, "MOST_NODES", 300)
+    monkeypatch.setattr(contents, "TOP", 50)
+    monkeypatch.setattr(contents, "SAMPLE", 40)
     return ring(list(range(400)), PseudoHyperboloid(2, 2))
 
 
@@ -395,7 +395,7 @@ def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
 
 
 def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
-    monkeypatch.setattr(choice, "MOST_EDGES", 40)
+    monkeypatch.setattr(contents, "MOST_EDGES", 40)
     monkeypatch.setattr(ties, "MAP_TIES", 10)  # so that each node has one
     page = read(ring(list(range(30)), PseudoHyperboloid(2, 1)))
     edges = page.data["edges"]

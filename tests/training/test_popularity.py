@@ -19,8 +19,7 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
-from ultrahyperbolic.report.choice import ShownNodes
-from ultrahyperbolic.report.contents import _nearest
+from ultrahyperbolic.report.contents import ShownNodes, _nearest
 from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
 from ultrahyperbolic.training.method import recipe

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..graph.errors import need
 from ..options import Compared
 from ..progress import bar
 from . import options as opt
@@ -67,10 +68,8 @@ def select(
     if isinstance(asked["device"], str):
         opt.check_device(asked["device"])
     if output is not None:
-        from ..paper.console import pyplot
-
         with refusing(OSError, ImportError, about="cannot write the comparison: "):
-            pyplot()  # said before the work if it is not installed
+            need("matplotlib", "drawing")  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     context.with_resource(bar(f"comparing geometries for {graph}", show=not quiet))
     data = find_graph(graph, reading, quiet=quiet)
@@ -161,10 +160,9 @@ def _cells(row: Row, best: bool) -> tuple[str, ...]:
 
 def _plot(found: Selection, path: Path) -> None:
     from ..files import replace_files
-    from ..paper.console import pyplot
 
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(1.5 + 0.9 * len(found.rows), 3.6), layout="constrained")
+    figure = need("matplotlib.figure", "drawing").Figure((1.5 + 0.9 * len(found.rows), 3.6), layout="constrained")
+    axis = figure.subplots()
     for place, row in enumerate(found.rows):
         axis.plot([place] * len(row.scores), row.scores, "o", color="#0072B2" if row.kept else "#999999", alpha=0.6)
         axis.plot(place, row.score, "_", color="black", markersize=18)
@@ -173,4 +171,3 @@ def _plot(found: Selection, path: Path) -> None:
     axis.set_title("one dot a seed; grey: dropped early", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
     replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})
-    plt.close(figure)

@@ -32,21 +32,20 @@ def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -
     ``ULTRAHYPERBOLIC_DATA`` names; else from the user's cache, into which it is downloaded once from the repository
     of the paper's authors. Where no path is given, its sha256 is checked.
     """
-    if path is None:
-        path = _find()
+    file = os.fspath(_find() if path is None else path)
     try:
         with warnings.catch_warnings(category=UserWarning, action="ignore"):  # of an empty file, which is refused below
-            table = np.loadtxt(path, dtype=np.int64, ndmin=2)
+            table = np.loadtxt(file, dtype=np.int64, ndmin=2)
     except FileNotFoundError:
-        raise GraphError(f"{os.fspath(path)}: no such file") from None
+        raise GraphError(f"{file}: no such file") from None
     except (OSError, ValueError) as error:
-        raise GraphError(f"{os.fspath(path)}: not a list of 'author author papers': {error}") from None
+        raise GraphError(f"{file}: not a list of 'author author papers': {error}") from None
     if table.shape[1:] != (3,) or table.size == 0 or table.min() < 1:
-        raise GraphError(f"{os.fspath(path)}: not a list of 'author author papers', whole numbers from 1")
-    first, second, papers = table.T
-    if table[:, :2].max() > MATRIX_ROWS:
-        raise GraphError(f"{os.fspath(path)}: author {table[:, :2].max()} is beyond {MATRIX_ROWS}: number them from 1")
-    ids = [str(author) for author in range(1, int(table[:, :2].max()) + 1)]
+        raise GraphError(f"{file}: not a list of 'author author papers', whole numbers from 1")
+    (first, second, papers), last = table.T, int(table[:, :2].max())
+    if last > MATRIX_ROWS:
+        raise GraphError(f"{file}: author {last} is beyond {MATRIX_ROWS}: number them from 1")
+    ids = [str(author) for author in range(1, last + 1)]
     graph = Graph.from_arrays(first - 1, second - 1, papers, ids=ids, name="nips")
     return graph if weighted else graph.unweighted()
 

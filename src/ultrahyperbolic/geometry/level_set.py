@@ -287,9 +287,6 @@ class LevelSet(CurvedQuadric):
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
-        return self._proju(x, z)
-
-    def _proju(self, x: Tensor, z: Tensor) -> Tensor:
         return z + (self._inner(z, x) / self._scale(x)) * x
 
     def psi(self, x: Tensor) -> Tensor:

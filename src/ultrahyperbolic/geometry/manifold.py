@@ -260,14 +260,14 @@ class Manifold(Primitives):
         return _apply(torch.linalg.inv(self.inner(axes.unsqueeze(1), axes)), z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """The gradient with respect to the manifold's metric, from the Euclidean gradient [..., d].
+        """Df(x) = Π_x(G⁻¹ ∇f) (Eq. 11), the gradient in the manifold's metric, from the Euclidean gradient [..., d].
 
         Where the metric is indefinite its negative is **not** a descent direction: see `descent_direction`.
         """
         return self.proju(x, self.raise_index(gradient))
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """P_x z = Π_x(G⁻¹ z), the preconditioner that turns gradients into ascent directions."""
+        """P_x z = Π_x(G⁻¹ z), which turns Df into χ: ⟨u, P_x u⟩ = ‖u‖² for tangent u on a pseudo-hyperboloid."""
         return self.proju(x, self.raise_index(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:

@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..checks import check_count, check_positive, format_number
+from .arguments import as_number
 from .flat import Euclidean
 from .manifold import Manifold
 from .product import Product
@@ -159,13 +161,14 @@ class Geometry:
                 if not isinstance(factor, Mapping) or factor.get("kind") == "product":
                     raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
             return ProductGeometry(factors=tuple(map(Geometry.from_json, factors)), weights=tuple(weights))
-        if kind == "flat":
-            return cls.of_flat(_integer(data, "dim"))
-        if kind == "pseudo_hyperboloid":
-            beta = data.get("beta")
-            if not isinstance(beta, int | float) or isinstance(beta, bool):
-                raise ValueError(f"beta must be a number, got {beta!r}")
-            return cls.curved(_integer(data, "p"), _integer(data, "q"), beta)
+        given: Any = data  # is checked below
+        try:
+            if kind == "flat":
+                return cls.of_flat(given.get("dim"))
+            if kind == "pseudo_hyperboloid":
+                return cls.curved(given.get("p"), given.get("q"), as_number("beta", given.get("beta")))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         raise ValueError(f"unknown manifold {kind!r}")
 
 
@@ -264,10 +267,3 @@ def described(manifold: Manifold) -> Geometry | None:
         return ProductGeometry.of_product(manifold)
     except ValueError:
         return None
-
-
-def _integer(data: Mapping[str, object], name: str) -> int:
-    value = data.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
-    return value

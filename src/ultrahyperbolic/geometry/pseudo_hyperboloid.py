@@ -174,14 +174,6 @@ class PseudoHyperboloid(LevelSet):
         """G z: the time coordinates with their sign turned."""
         return self._flip(z)
 
-    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
-        return self._proju(x, self._flip(gradient))
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
-        return self._proju(x, self._flip(z))
-
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,29 +17,13 @@ from .ids import NodeIds, distinct_ids
 from .rows import Asymmetric, EdgeRows, Policies, Repeated
 
 if TYPE_CHECKING:
+    import anndata
     import igraph
     import networkx
     import pandas
     import pyarrow
     import scipy
     import torch_geometric
-
-
-class ArrowStream(Protocol):
-    """A table that Arrow can take over."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The capsule."""
-        ...
-
-
-class CellGraph(Protocol):
-    """What is asked of an ``AnnData``."""
-
-    obsp: Mapping[str, scipy.sparse.spmatrix]
-    obs_names: Iterable[Hashable]
-    obs: MutableMapping[str, object]
-    obsm: MutableMapping[str, object]
 
 
 class Adapters(BaseGraph):
@@ -105,9 +89,8 @@ class Adapters(BaseGraph):
         """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         weights = graph.es[weight] if weight is not False and weight in graph.es.attributes() else None
-        labels = None
-        if label is not None:
-            labels = {node: text for node, text in zip(ids, graph.vs[label], strict=True) if text is not None}
+        named = zip(ids, graph.vs[label], strict=True) if label is not None else None
+        labels = None if named is None else {node: text for node, text in named if text is not None}
         return cls.from_rows(
             _rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
             kind="matrix" if graph.is_directed() else "undirected",
@@ -134,16 +117,12 @@ class Adapters(BaseGraph):
         if getattr(data, "edge_index", None) is None:
             raise GraphError(f"{where}: no edge_index; a Data with edges is needed")
         first, second = data.edge_index.cpu().numpy().astype(np.int64)
-        weights = None
-        if weight is None:
-            weights = getattr(data, "edge_weight", None)
-            attributes = getattr(data, "edge_attr", None)
-            if weights is None and attributes is not None and attributes.numel() == len(first):
-                weights = attributes
-        elif weight is not False:
-            weights = getattr(data, weight, None)
-            if weights is None or weights.numel() != len(first):
-                raise GraphError(f"{where}: {weight!r} must hold one number per edge")
+        weights = None if weight is False else getattr(data, weight or "edge_weight", None)
+        if weight and (weights is None or weights.numel() != len(first)):
+            raise GraphError(f"{where}: {weight!r} must hold one number per edge")
+        attributes = getattr(data, "edge_attr", None)
+        if weight is None and weights is None and attributes is not None and attributes.numel() == len(first):
+            weights = attributes
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), where)
         rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{where}, edge {row} (from 0)")
@@ -176,7 +155,7 @@ class Adapters(BaseGraph):
     @classmethod
     def from_anndata(
         cls,
-        data: CellGraph,
+        data: anndata.AnnData,
         *,
         weight: str | Literal[False] | None = None,
         asymmetric: Asymmetric = "sum",
@@ -267,9 +246,7 @@ class Adapters(BaseGraph):
                 row = int(np.flatnonzero(column.isna())[0])
                 raise GraphError(f"{where}, row {row} (from 0): the id in column {column.name!r} is missing")
         numbers = first.dtype == second.dtype and is_numeric[chosen[0]]
-        both = np.empty((len(frame), 2), dtype=first.to_numpy().dtype if numbers else object)
-        for k, column in enumerate((first, second)):
-            both[:, k] = column if numbers else column.astype(object)
+        both = frame.iloc[:, list(chosen[:2])].to_numpy(dtype=first.to_numpy().dtype if numbers else object)
         codes, ids = pd.factorize(both.ravel())
         i, j = codes.astype(np.int64).reshape(-1, 2).T
         rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
@@ -280,7 +257,7 @@ class Adapters(BaseGraph):
     @classmethod
     def from_arrow(
         cls,
-        table: pyarrow.Table | ArrowStream,
+        table: pyarrow.Table,
         *,
         source: Column | None = None,
         target: Column | None = None,

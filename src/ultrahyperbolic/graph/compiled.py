@@ -1,9 +1,6 @@
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 # (numba infers the types when it compiles)
-"""The long loops over a large edge list, compiled: splitting lines, numbering ids, dealing out and merging rows.
-
-Every loop releases the interpreter's lock, so that threads run several at once.
-"""
+"""The long loops over a large edge list, compiled, without the interpreter's lock so that threads run several."""
 
 import numba
 import numpy as np

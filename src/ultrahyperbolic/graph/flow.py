@@ -1,8 +1,4 @@
-"""Who is above whom by the directions of the ties alone: heights, levels, and how much of the weight flows downhill.
-
-One linear system serves them all. It is that of SpringRank (De Bacco, Larremore & Moore, 2018): each tie is a spring
-which wants its first node one step above its second.
-"""
+"""Who is above whom by the directions of the ties alone, from one linear system: that of SpringRank."""
 
 import math
 from typing import NamedTuple
@@ -44,12 +40,12 @@ class _Pairs(NamedTuple):
 def heights(
     n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha: float = 1e-3, held: Floats | None = None
 ) -> Floats:
-    """SpringRank: the height of each node [n]; ties point from the higher node to the lower one as far as they can.
+    """SpringRank (De Bacco, Larremore & Moore, 2018): the height of each node [n].
 
-    The minimum of Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank`` only the
-    order of the ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and equal weights share the mean of
-    their ranks. Else v is the weight. A node without a tie has height 0. ``held`` [n] are heights that stay, and NaN
-    for the nodes whose heights are asked for.
+    Each tie is a spring which wants its first node one step above its second: this is the minimum of
+    Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank`` only the order of the
+    ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and equal weights share the mean of their ranks.
+    Else v is the weight. A node without a tie has height 0. ``held`` [n] are heights that stay, NaN the others.
 
     >>> heights(3, np.array([[0, 1], [1, 2]]), np.ones(2), alpha=0.0).tolist()
     [1.0, 0.0, -1.0]
@@ -124,10 +120,9 @@ def _product(a: Floats, b: Floats) -> float:
 def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -> Floats:
     """[n] the solution of (diag(k_out + k_in) - (V + Vᵀ) + alpha) h = k_out - k_in, by conjugate gradients.
 
-    Where heights are ``held``, these rows are left out.
-
-    With alpha 0 it is fixed up to a constant in each component, and the mean height by k_out + k_in there is 0. Graphs
-    that would take more than 10,000 iterations, such as longer chains, are left with what these find.
+    Rows whose heights are ``held`` are left out. With alpha 0 it is fixed up to a constant in each component, and the
+    mean height by k_out + k_in there is 0. Graphs that would take more than 10,000 iterations, such as longer chains,
+    are left with what these find.
     """
     both, net = pairs.there + pairs.back, pairs.there - pairs.back
     top = both.max(initial=0.0) or 1.0  # so that squares neither overflow nor vanish

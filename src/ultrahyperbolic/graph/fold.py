@@ -1,7 +1,4 @@
-"""From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices become.
-
-Many rows are sorted and merged by compiled loops on all cores.
-"""
+"""From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices become."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +10,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
-from .rows import Asymmetric, EdgeRows, Kind, Policies, Repeated, check_option
+from .rows import EdgeRows, Kind, Policies, Repeated
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 
@@ -37,7 +34,7 @@ class Merged:
 
 
 def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
-    """Merge rows by ``rule``, which is ``"sum"``, ``"max"`` or (anything else) the first of them.
+    """Merge many rows on all cores by ``rule``, which is ``"sum"``, ``"max"`` or (anything else) the first of them.
 
     They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.
     Returns ``None`` where 64 bits cannot hold a row.
@@ -132,9 +129,7 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
 
 def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
     """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
-    repeated, asymmetric = rules.repeated, rules.asymmetric
-    check_option("repeated", repeated, Repeated)
-    check_option("asymmetric", asymmetric, Asymmetric)
+    repeated = rules.repeated
     _check_weights(rows)
     merged = _merge_many(rows, kind, rules) if len(rows.first) >= _MANY else None
     if merged is None:
@@ -155,7 +150,6 @@ def fold_directed(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Fl
     """The edges [m, 2] with i < j, sorted; the weights [m, 2] from i to j and back, 0 for no tie; and the policies."""
     if kind == "undirected":
         raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
-    check_option("repeated", rules.repeated, Repeated)
     _check_weights(rows)
     n, counts, found = len(rows.ids), dict(rows.counts), []
     for way in (rows.first < rows.second, rows.first > rows.second):

@@ -1,44 +1,41 @@
-"""Files of every format, each read to a graph by its own function."""
+"""Files of every format, each read to a graph by its own function, and lists of nodes."""
 
 import os
-import re
 import stat
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Literal
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import ArrayLike
 
 from ..progress import bar
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point
-from .dialect import Dialect, place_of_row
+from .attributes import from_texts
+from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point, fold_name
+from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
 from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import ID, GraphError
 from .graph import Graph
-from .graphml import read_graphml
 from .ids import NodeIds
 from .matrix_market import read_matrix_market
-from .networkx_files import Format, label_attribute, read_networkx_file, weight_attribute
-from .parquet import CheckedParquet, longest_text
+from .network_files import Format, label_attribute, read_graphml, read_networkx_file, weight_attribute
+from .parquet import CheckedParquet, longest_text, read_parquet
 from .rows import EdgeRows, Policies
-from .streams import compression, open_bytes
-from .text import read_ends, read_good_rows
+from .streams import compression
+from .text import read_columns, read_ends, read_good_rows
 
-_START = 4 << 10  # bytes in which a file must show its format
+if TYPE_CHECKING:
+    import pandas
+
+Nodes = str | os.PathLike[str] | Iterable[Hashable] | Mapping[Hashable, object]
+# What ``Graph.with_nodes`` takes: ids, or a mapping from id to label; and further columns, where there is a table.
+NodeList = tuple[Iterable[Hashable] | Mapping[Hashable, object], Mapping[str, ArrayLike] | None]
+
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
-
-# How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
-_XML_SUFFIX = re.compile(r"\.(graphml|gexf|xml)(\.gz)?$", re.IGNORECASE)
-_GRAPHML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\s|!--|!DOCTYPE\s|([\w.-]+:)?graphml[\s/>])", re.IGNORECASE)
-
-
-def is_xml(path: str, start: bytes) -> bool:
-    """Whether a file that begins with these bytes is XML."""
-    return bool(_GRAPHML.match(start) or (_XML_SUFFIX.search(path) and start.lstrip().startswith(b"<")))
 
 
 def check_file(path: str) -> None:
@@ -46,12 +43,6 @@ def check_file(path: str) -> None:
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise GraphError(f"{path}: not a regular file: graphs are read more than once, so save it to a file first")
-
-
-def first_bytes(path: str, encoding: str | None) -> bytes:
-    """The beginning of a file, decompressed and in UTF-8."""
-    with open_bytes(path, encoding) as stream:
-        return bytes(stream.read(_START))
 
 
 def refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
@@ -115,7 +106,7 @@ def _check_ids(rows: EdgeRows, ids: pa.StringArray) -> None:
             raise GraphError(f"{rows.place(row)}: an id is {why}")
 
 
-def read_parquet(path: str, wanted: Wanted, rules: Policies) -> Graph:
+def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
     """A table of edges in Parquet."""
     file = CheckedParquet(path)
     names = file.schema.names
@@ -151,37 +142,21 @@ def read_matrix(path: str, weight: Column | Literal[False] | None, rules: Polici
         raise GraphError(f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False")
     rows, kind = read_matrix_market(path, weighted=weight is None)
     # A position that is given again is summed, as the format has it.
-    return Graph.from_rows(rows, kind=kind, rules=rules._replace(repeated="sum"), name=path)
+    return Graph.from_rows(rows, kind=kind, rules=replace(rules, repeated="sum"), name=path)
 
 
-def read_xml(path: str, weight: Column | Literal[False] | None, rules: Policies) -> Graph:
-    """GraphML."""
-    attribute = _attribute(path, "GraphML", weight)
-    with open_bytes(path) as stream:
-        rows, kind, labels = read_graphml(stream, path, attribute)
-    return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=attribute or None, labels=labels, name=path)
-
-
-def read_by_networkx(
+def read_network(
     path: str, format: Format, encoding: str | None, weight: Column | Literal[False] | None, rules: Policies
 ) -> Graph:
-    """GML, GEXF and JSON, which networkx reads."""
-    attribute = _attribute(path, format, weight)
-    graph = read_networkx_file(path, format, encoding)
-    return Graph.from_networkx(
-        graph,
-        weight=attribute if attribute is False else weight_attribute(graph, path, attribute),
-        label=label_attribute(graph),
-        name=path,
-        **rules._asdict(),
-    )
-
-
-def _attribute(path: str, format: str, weight: Column | Literal[False] | None) -> str | Literal[False] | None:
-    """The weight as formats have it that name attributes of edges."""
+    """GraphML, GML, GEXF and JSON, in which the weight is an attribute of edges."""
     if weight is not None and weight is not False and not isinstance(weight, str):
         raise GraphError(f"{path}: in {format} weight is the name of an attribute, got {weight!r}")
-    return weight
+    if format == "GraphML":
+        rows, kind, labels = read_graphml(path, weight)
+        return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path)
+    graph = read_networkx_file(path, format, encoding)
+    attribute = weight if weight is False else weight_attribute(graph, path, weight)
+    return Graph.from_networkx(graph, weight=attribute, label=label_attribute(graph), name=path, **asdict(rules))
 
 
 @contextmanager
@@ -197,3 +172,54 @@ def progress_of(path: str, show: bool) -> Iterator[Callable[[int], object]]:
             update(done / (1 << 20), "MiB")
 
         yield advance
+
+
+def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
+    """Nodes from whatever a list of them may be given as."""
+    if isinstance(nodes, (str, os.PathLike)):
+        path = os.fspath(nodes)
+        check_file(path)
+        with open(path, "rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        if is_parquet:
+            table = read_parquet(path, lambda schema: schema.names)
+            return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
+        dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
+        table, _ = read_columns(dialect, range(dialect.width))
+        trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
+        at = _label_column(dialect.header, dialect.width)
+        return _of_columns(
+            dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
+        )
+    if hasattr(nodes, "to_pandas"):
+        table = cast("pa.Table", nodes)
+        return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
+    if hasattr(nodes, "iloc"):
+        frame = cast("pandas.DataFrame", nodes)
+        columns = [frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None) for k in range(frame.shape[1])]
+        return _of_columns([str(name) for name in frame.columns], [column.tolist() for column in columns])
+    return nodes, None
+
+
+def _label_column(names: Sequence[str] | None, width: int) -> int | None:
+    """Where the labels are: in the first column of such a name after the ids, else in the second column."""
+    known = [fold_name(name) for name in names or ()]
+    named = next((k for word in LABEL_NAMES for k, name in enumerate(known) if k and name == word), None)
+    return named if named is not None else 1 if width > 1 else None
+
+
+def _of_columns(names: Sequence[str] | None, columns: Sequence[Sequence[object] | ArrayLike]) -> NodeList:
+    """The nodes of a table: ids first, then labels, and the rest as attributes."""
+    if not columns:
+        return [], None
+    ids = cast("Sequence[Hashable]", columns[0])
+    at = _label_column(names, len(columns))
+    titles = [f"column {k + 1}" for k in range(len(columns))] if names is None else list(names)
+    attributes = {titles[k]: cast("ArrayLike", columns[k]) for k in range(1, len(columns)) if k != at}
+    try:
+        is_repeated = len(set(ids)) < len(ids)
+    except TypeError:
+        raise GraphError("the node list: ids must be hashable") from None
+    if at is None or is_repeated:  # a repeated id is refused by with_nodes, which names it
+        return ids, attributes
+    return dict(zip(ids, cast("Sequence[object]", columns[at]), strict=True)), attributes

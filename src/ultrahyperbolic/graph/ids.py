@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from ..arrays import Floats, Ints, Words, positions_in
 from .errors import GraphError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-import hashlib
-
-from ..arrays import Floats, Ints, Words, positions_in
 
 
 class NodeIds(Sequence[Hashable]):
@@ -47,12 +45,7 @@ class NodeIds(Sequence[Hashable]):
     def __getitem__(self, index: slice) -> NodeIds: ...
     def __getitem__(self, index: int | slice) -> Hashable | NodeIds:
         if isinstance(index, slice):
-            if isinstance(self._values, (tuple, range)):
-                return NodeIds(self._values[index])
-            start, stop, step = index.indices(len(self))
-            if step == 1:
-                return NodeIds(self._values.slice(start, max(0, stop - start)))
-            return NodeIds(self._values.take(np.arange(start, stop, step)))
+            return NodeIds(self._values[index])
         if isinstance(self._values, (tuple, range)):
             return self._values[index]
         node: Hashable = self._values[index].as_py()
@@ -202,8 +195,7 @@ def _mixed(words: Words) -> Words:
     mixed = words + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Words = mixed ^ (mixed >> np.uint64(31))
-    return found
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _places(ids: NodeIds) -> Ints:

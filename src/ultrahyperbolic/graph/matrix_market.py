@@ -1,7 +1,4 @@
-"""Matrix Market: the entries of a matrix, one a line.
-
-They are read as any table of text is. scipy's reader goes past the end of a damaged file, and ends the process.
-"""
+"""Matrix Market, read as any table of text is: scipy's reader goes past the end of a damaged file and crashes."""
 
 import os
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""Parquet, looked at before it is read: a small file may declare or unpack to more than the memory holds.
-
-A footer may be wrong, but the header of a page bounds what it can unpack to: the headers are added up first.
-"""
+"""Parquet: before a file is read, the headers of its pages, which bound what it unpacks to, are added up."""
 
 import mmap
 import os
@@ -105,10 +102,7 @@ class CheckedParquet:
         return kind
 
     def _pages(self, names: Sequence[str]) -> tuple[int, bool]:
-        """Bytes that the largest page of columns unpacks to, and whether values repeat the one before.
-
-        `GraphError` where all pages unpack to more than the file may hold.
-        """
+        """Bytes that the largest page unpacks to, and whether values repeat the one before; refused if too many."""
         total, largest, repeats = 0, 0, False
         with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for chunk in self._chunks:

@@ -1,7 +1,4 @@
-"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not copied.
-
-``graph.json`` says what the graph is, and of ``edges.npy``, ``weights.npy`` and ``nodes.arrow`` the size and sha256.
-"""
+"""Prepared graphs: a folder of arrays that are mapped into memory, and ``graph.json`` with their sizes and sha256."""
 
 from __future__ import annotations
 

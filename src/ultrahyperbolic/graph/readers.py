@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .columns import Column, Wanted
 from .errors import GraphError, need
 from .graph import Graph
 from .ids import check_texts
 from .prepared import is_prepared
-from .rows import Asymmetric, Policies, Repeated, check_option
+from .rows import Asymmetric, Policies, Repeated
 
 if TYPE_CHECKING:
-    from .nodes import Nodes
-
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+    from .formats import Nodes
 
 Path = str | os.PathLike[str]
+_START = 4 << 10  # bytes in which a file must show its format
 
 
 def read_graph(
@@ -93,59 +93,53 @@ def read_graph(
     The ``columns`` of the graph are those that were taken from a table, and its ``policies`` count what was done: rows
     summed, self-loops dropped, and so on. Raises `GraphError` in one line, with the file and where known the line.
     """
-    check_option("repeated", repeated, Repeated)
-    check_option("asymmetric", asymmetric, Asymmetric)
+    given = dict(locals())
+    wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances, directed)
     need("pyarrow", "reading a file")
     from . import formats
     from .dialect import sniff
-    from .networkx_files import format_of
-    from .nodes import read_nodes
-    from .streams import compression
+    from .network_files import format_of
+    from .streams import compression, open_bytes
 
     file = os.fspath(path)
     check_texts([file], "file name", "the graph")
     if is_prepared(file):
-        usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
-        usual |= {"weights_are_distances": not weights_are_distances, "directed": not directed}
-        usual["skip_bad_rows"] = not skip_bad_rows
-        given = {"delimiter": delimiter, "header": header, "source": source, "target": target, "encoding": encoding}
-        usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
-        if changed := [name for name, is_usual in usual.items() if not is_usual]:
-            raise GraphError(
-                f"{file}: {changed[0]} says how a file is read, and this graph is prepared: leave it out, or prepare "
-                "the file again with it"
-            )
+        usual = {name: option.default for name, option in inspect.signature(read_graph).parameters.items()}
+        del usual["path"], usual["progress"]
+        for name, default in usual.items():
+            if given[name] is not default and (not default or given[name] != default):
+                raise GraphError(
+                    f"{file}: {name} says how a file is read, and this graph is prepared: leave it out, or prepare the "
+                    "file again with it"
+                )
         return Graph.load(file)
-    wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances, directed)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header, "skip_bad_rows": skip_bad_rows or None}
     coded: dict[str, object] = {"encoding": encoding}
     try:
         formats.check_file(file)
-        start = formats.first_bytes(file, encoding)
+        with open_bytes(file, encoding) as stream:
+            start = stream.read(_START)
         if not start:
             raise GraphError(f"{file}: the file is empty")
         if start.startswith(b"PAR1"):
             if compression(file) is not None:
                 raise GraphError(f"{file}: a Parquet file that is compressed once more: decompress it first")
             formats.refuse_options(file, "Parquet", layout | coded)
-            graph = formats.read_parquet(file, wanted, rules)
+            graph = formats.read_table(file, wanted, rules)
         elif start.startswith(b"%%MatrixMarket"):
             formats.refuse_options(file, "Matrix Market", layout | columns | coded)
             graph = formats.read_matrix(file, weight, rules)
         elif (format := format_of(file, start)) is not None:
             formats.refuse_options(file, format, layout | columns | (coded if format != "GML" else {}))
-            graph = formats.read_by_networkx(file, format, encoding, weight, rules)
-        elif formats.is_xml(file, start):
-            formats.refuse_options(file, "GraphML", layout | columns | coded)
-            graph = formats.read_xml(file, weight, rules)
+            graph = formats.read_network(file, format, encoding, weight, rules)
         else:
             names = [column for column in wanted if isinstance(column, str)]
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names)
             with formats.progress_of(file, progress) as advance:
                 graph = formats.read_text(dialect, wanted, rules, advance, skip_bad_rows=skip_bad_rows)
         if nodes is not None:
-            graph = graph.with_nodes(*read_nodes(nodes, comments, encoding, formats.check_file))
+            graph = graph.with_nodes(*formats.read_nodes(nodes, comments, encoding))
         if graph.n_nodes == 0:
             raise GraphError(f"{file}: no nodes found")
         return graph

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +22,18 @@ Asymmetric = Literal["sum", "error"]
 Kind = Literal["list", "matrix", "undirected"]
 
 
-class Policies(NamedTuple):
+@dataclass(frozen=True)
+class Policies:
     """What the rows of a graph become where they are not plain."""
 
     repeated: Repeated = "sum"  # rows that give an edge again
     asymmetric: Asymmetric = "sum"  # a matrix or directed graph whose directions differ
     weights_are_distances: bool = False  # each tie gets the strength 1/d
     directed: bool = False  # a row is a tie from its first end to its second
+
+    def __post_init__(self) -> None:
+        check_option("repeated", self.repeated, Repeated)
+        check_option("asymmetric", self.asymmetric, Asymmetric)
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,6 @@ def as_positions(what: str, values: ArrayLike) -> Ints:
 def as_floats(values: ArrayLike, name: str | None) -> Floats:
     """Weights as numbers; `GraphError` where they are none."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
-    return array

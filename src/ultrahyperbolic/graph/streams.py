@@ -3,28 +3,36 @@
 import codecs
 import io
 from collections.abc import Iterator
+from itertools import chain
 
 import pyarrow as pa
 
 from .errors import LINE, GraphError, most_bytes
 
-_DECODED = 1 << 20  # bytes that are decoded at a time
+_BLOCK = 1 << 20  # bytes that are decompressed or decoded at a time
 
 
 class Stream(io.RawIOBase):
-    """Bytes that are read one part after the other, through another stream, which is closed with this one."""
+    """Bytes that come in blocks, none of them empty, read as those of a file; ``file`` is closed with it."""
 
-    def __init__(self, stream: "Stream") -> None:
+    def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
         super().__init__()
-        self._stream = stream
+        self._blocks, self._file, self._ready = blocks, file, b""
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
-        return self._stream.read(size)
+        parts, count = [self._ready], len(self._ready)
+        while (size < 0 or count < size) and (block := next(self._blocks, b"")):
+            parts.append(block)
+            count += len(block)
+        data = b"".join(parts)
+        size = count if size < 0 else size
+        data, self._ready = data[:size], data[size:]
+        return data
 
     def close(self) -> None:
         """Free the file."""
-        self._stream.close()
+        self._file.close()
         super().close()
 
 
@@ -37,13 +45,14 @@ def compression(path: str) -> str | None:
 
 def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stream:
     """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2: half) of the limit."""
-    codec = compression(path)
-    file = pa.OSFile(path)
-    stream: Stream = file
+    codec, file = compression(path), pa.OSFile(path)
+    stream: Stream = file if codec is None else pa.CompressedInputStream(file, codec)
+    blocks: Iterator[bytes] = iter(lambda: stream.read(_BLOCK), b"")
     if codec is not None:
-        most = most_bytes(file.size()) // part
-        stream = _Decompressed(path, file.size(), most, pa.CompressedInputStream(file, codec))
-    return stream if encoding is None else _Decoded(path, encoding, stream)
+        blocks = _limited(path, file.size(), most_bytes(file.size()) // part, blocks)
+    if encoding is not None:
+        blocks = _decoded(path, encoding, blocks)
+    return stream if codec is encoding is None else Stream(blocks, stream)
 
 
 def not_decoded(path: str, line: int, encoding: str) -> GraphError:
@@ -54,56 +63,36 @@ def not_decoded(path: str, line: int, encoding: str) -> GraphError:
     )
 
 
-class _Decoded(Stream):
+def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Text in some encoding, as UTF-8."""
-
-    def __init__(self, path: str, encoding: str, stream: Stream) -> None:
-        super().__init__(stream)
+    try:
+        " ".encode(encoding)  # which also refuses what is no encoding of text
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError):
+        raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
+    line = 1
+    for block in chain(blocks, [b""]):
         try:
-            " ".encode(encoding)  # which also refuses what is no encoding of text
-            self._decoder = codecs.getincrementaldecoder(encoding)()
-        except (LookupError, ValueError):
-            raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
-        self._path, self._encoding = path, encoding
-        self._ready, self._line, self._at_end = b"", 1, False
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
-        parts = [self._ready]
-        while not self._at_end and (size < 0 or sum(map(len, parts)) < size):
-            block = self._stream.read(_DECODED)
-            self._at_end = not block
-            try:
-                parts.append(self._decoder.decode(block, final=self._at_end).encode())
-            except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
-                before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
-                raise not_decoded(self._path, self._line + before.count(b"\n"), self._encoding) from None
-            self._line += parts[-1].count(b"\n")
-        data = b"".join(parts)
-        size = len(data) if size < 0 else size
-        data, self._ready = data[:size], data[size:]
-        return data
+            text = decoder.decode(block, final=not block).encode()
+        except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
+            before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+            raise not_decoded(path, line + before.count(b"\n"), encoding) from None
+        line += text.count(b"\n")
+        if text:
+            yield text
 
 
-class _Decompressed(Stream):
-    """What a compressed file holds, as far as it is not suspiciously more than the file."""
-
-    def __init__(self, path: str, size: int, most: int, stream: Stream) -> None:
-        super().__init__(stream)
-        self._path, self._size = path, size
-        self._most = self._left = most
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
-        wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
-        data: bytes = self._stream.read(wanted)
-        self._left -= len(data)
-        if self._left < 0:
+def _limited(path: str, size: int, most: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """What a compressed file of ``size`` bytes holds, as far as it is not suspiciously more than the file."""
+    left = most
+    for block in blocks:
+        left -= len(block)
+        if left < 0:
             raise GraphError(
-                f"{self._path}: {self._size} compressed bytes hold more than {self._most >> 20} MiB: decompress the "
-                "file first if that is meant"
+                f"{path}: {size} compressed bytes hold more than {most >> 20} MiB: decompress the file first if that "
+                "is meant"
             )
-        return data
+        yield block
 
 
 def raw_lines(path: str, encoding: str | None = None) -> Iterator[bytes]:

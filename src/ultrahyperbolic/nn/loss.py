@@ -21,7 +21,7 @@ from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
 
 _SMOOTHING = 0.1
-_TABLES = Tables._fields[1:-1]
+_TABLES = Tables._fields[2:]
 
 
 class RankingLoss(nn.Module):
@@ -134,7 +134,7 @@ class RankingLoss(nn.Module):
         if self._sampler is not None:
             return self._estimate(points, self._sampler.number)
         between = self.manifold.pair_function(self.dissimilarity, self.epsilon)
-        tables = Tables(self._most, *(getattr(self, f"_{name}") for name in _TABLES))._replace(silent=self._silent)
+        tables = Tables(self._most, self._silent, *(getattr(self, f"_{name}") for name in _TABLES))
         ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
         edges, others = (between(points[i], points[j]) for i, j in ends)
         if self.heights is not None:

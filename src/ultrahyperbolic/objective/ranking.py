@@ -7,10 +7,9 @@ from typing import NamedTuple, Self, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..checks import check_choice, check_positive
 from ..graph import Graph
 from ..graph.flow import heights as heights_of
@@ -26,27 +25,13 @@ NOTHING = -1e30
 
 
 @dataclass(frozen=True)
-class Incidence:
-    """The edges of every node, from the weakest capacity class to the strongest: each edge stands at both its ends."""
-
-    offsets: NDArray[np.int64]
-    """[n + 1] where the edges of each node begin."""
-    edges: NDArray[np.int64]
-    """[2m] the number of the edge."""
-    starts: NDArray[np.int64]
-    """[2m] where its class begins among the edges of the node."""
-    places: NDArray[np.int64]
-    """[m, 2] where an edge stands: at its first end, and at its second."""
-
-
-@dataclass(frozen=True)
 class RankedPairs:
     """A graph as the loss sees it: edges from the weakest capacity class to the strongest, and who is connected."""
 
     n_nodes: int
-    edges: NDArray[np.int64]
+    edges: Ints
     """[m, 2], sorted by capacity class."""
-    weaker: NDArray[np.int64]
+    weaker: Ints
     """[m]: how many edges have a strictly smaller capacity, which is also where the class of the edge begins."""
     heights: Floats | None = None
     """Of a directed graph [n]: its edges are ordered pairs, cheapest from a node to one that is lower by 1."""
@@ -94,12 +79,12 @@ class RankedPairs:
         return self.n_nodes * (self.n_nodes - 1) // 2 - tied
 
     @property
-    def joined(self) -> NDArray[np.int64]:
+    def joined(self) -> Ints:
         """[k, 2] the edges, each pair of nodes once: in a directed graph the reverse of each is an edge, too."""
         return self.edges if self.heights is None else self.edges[self.edges[:, 0] < self.edges[:, 1]]
 
     @cached_property
-    def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def neighbors(self) -> tuple[Ints, Ints]:
         """For each node i its neighbours j > i, ascending: offsets [n + 1] and nodes [m]."""
         edges = self.joined
         order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -107,8 +92,12 @@ class RankedPairs:
         return offsets.astype(np.int64), np.ascontiguousarray(edges[order, 1])
 
     @cached_property
-    def incidence(self) -> Incidence:
-        """The edges of every node, weakest first."""
+    def incidence(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The edges of every node, weakest first, so that each stands at both its ends.
+
+        Offsets [n + 1], where the edges of a node begin; their numbers [2m]; where the class of each begins [2m]; and
+        where an edge stands at its first end and at its second [m, 2].
+        """
         m = self.n_edges
         nodes, numbers = self.edges.T.reshape(-1), np.tile(np.arange(m), 2)
         order = np.lexsort((numbers, nodes))
@@ -116,15 +105,12 @@ class RankedPairs:
         key = nodes[order] * (m + 1) + self.weaker[numbers[order]]
         places = np.empty(2 * m, dtype=np.int64)
         places[order] = np.arange(2 * m)
-        return Incidence(
-            np.searchsorted(nodes[order], np.arange(self.n_nodes + 1)).astype(np.int64),
-            numbers[order],
-            np.searchsorted(key, key, side="left").astype(np.int64),
-            np.ascontiguousarray(places.reshape(2, m).T),
-        )
+        offsets = np.searchsorted(nodes[order], np.arange(self.n_nodes + 1)).astype(np.int64)
+        starts = np.searchsorted(key, key, side="left").astype(np.int64)
+        return offsets, numbers[order], starts, np.ascontiguousarray(places.reshape(2, m).T)
 
     @cached_property
-    def nonedges(self) -> NDArray[np.int64]:
+    def nonedges(self) -> Ints:
         """[non-edges, 2], for graphs small enough to list them."""
         if self.n_nodes > MAX_NODES:
             raise MemoryError(f"{self.n_nodes} nodes have too many pairs to list: at most {MAX_NODES} here")
@@ -138,6 +124,8 @@ class Tables(NamedTuple):
 
     most: int
     """How many edges the node of most edges has."""
+    silent: int
+    """How many of the first edges have no term."""
     edges: Tensor
     """[m, 2], weakest class first."""
     weaker: Tensor
@@ -156,21 +144,15 @@ class Tables(NamedTuple):
     """[m, 2] where an edge stands."""
     nodes: Tensor
     """[2m] whose edge it is."""
-    silent: int = 0
-    """How many of the first edges have no term."""
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Self:
         """The tables of a graph small enough to list all pairs."""
-        listed = pairs.incidence
-        arrays = (
-            pairs.edges, pairs.weaker, pairs.nonedges, np.flatnonzero(pairs.weaker), listed.offsets, listed.edges,
-            listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
-        )  # fmt: skip
+        degrees = np.diff(pairs.incidence[0])
+        nodes = np.repeat(np.arange(pairs.n_nodes), degrees)
+        arrays = pairs.edges, pairs.weaker, pairs.nonedges, np.flatnonzero(pairs.weaker), *pairs.incidence, nodes
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes = tensors
-        most = int(np.diff(listed.offsets).max(initial=0))
-        return cls(most, edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes, pairs.silent)
+        return cls(int(degrees.max(initial=0)), pairs.silent, *tensors)
 
 
 class ExactLoss:

@@ -112,9 +112,7 @@ class SampledLoss:
         if pairs.heights is not None:
             self._drawable = torch.bincount(self._edges[self.silent :].reshape(-1), minlength=self.n)
         if scope == "node":
-            listed = pairs.incidence
-            self._places, self._listed = self._here(listed.places), self._here(listed.edges)
-            self._class_starts = self._here(listed.starts)
+            _, self._listed, self._class_starts, self._places = map(self._here, pairs.incidence)
             self._most = int(self._degrees.max())
 
     @property

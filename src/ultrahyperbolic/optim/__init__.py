@@ -1,8 +1,7 @@
 """Descent on manifolds: directions, one step, two optimisers, a line search, φ, and one call for any function."""
 
 from .descent import DescentSettings, DescentState, Direction, descent_step, gram_schmidt_direction, orthonormal_basis
-from .mean import mean
-from .minimize import LineSearch, MinimizeResult, armijo, minimize
+from .minimize import LineSearch, MinimizeResult, armijo, mean, minimize
 from .optimizers import OntoManifold, PseudoRiemannianAdam, PseudoRiemannianSGD, optimize_through_phi
 
 __all__ = [

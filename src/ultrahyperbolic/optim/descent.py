@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from ..checks import check_fraction, check_positive
+from ..checks import check_choice, check_fraction, check_positive
 from ..geometry import Manifold
 from ..geometry.arguments import validate
 from ..geometry.manifold import require_manifold
@@ -104,7 +104,7 @@ class DescentSettings:
         require_manifold(self.manifold)
         if not isinstance(self.lr, Tensor):
             check_positive("lr", self.lr, zero=True)
-        check_direction(self.direction)
+        check_choice("direction", self.direction, DIRECTIONS)
         check_fraction("momentum", self.momentum)
         if self.second_moment is not None:
             check_fraction("second_moment", self.second_moment)
@@ -116,12 +116,6 @@ class DescentSettings:
         check_positive("eps", self.eps, zero=True)
         if self.max_step is not None:
             check_positive("max_step", self.max_step)
-
-
-def check_direction(direction: str) -> None:
-    """Raise unless the direction is known."""
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction must be one of {', '.join(map(repr, DIRECTIONS))}, got {direction!r}")
 
 
 class DescentState(NamedTuple):

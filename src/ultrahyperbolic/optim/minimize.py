@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from ..arrays import Floats
-from ..checks import check_callable, check_count, check_fraction, check_positive
-from ..geometry import Manifold
+from ..checks import check_callable, check_choice, check_count, check_fraction, check_positive
+from ..geometry import Manifold, Product
 from ..geometry.arguments import as_number, validate
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
-from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step, direction_of
+from .descent import DESCENDING, DIRECTIONS, DescentSettings, DescentState, Direction, descent_step, direction_of
 from .lbfgs import PhiLBFGS, Reached
 
 
@@ -163,10 +163,9 @@ def minimize(
         check_callable("callback", callback)
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    check_choice("method", method, METHODS)
     if direction is not None:
-        check_direction(direction)
+        check_choice("direction", direction, DIRECTIONS)
         if method == "lbfgs":
             raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
     if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
@@ -214,10 +213,7 @@ def minimize(
 
 
 class _State:
-    """Where the minimisation stands: the current point with value and gradient, the best point, the history.
-
-    It is the engine of the loop, too; every iteration may be the last.
-    """
+    """Where the minimisation stands, and the engine of its loop, of which every iteration may be the last."""
 
     runs, overhead = 1, 0.0
     step: Callable[[], Reached | Ending]
@@ -342,3 +338,53 @@ def _no_decrease(state: _State, expected: float, length: float) -> Ending:
         f"no step decreases the function, which should fall by {expected:.3g} "
         f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
     )
+
+
+def mean(
+    points: Tensor,
+    manifold: Manifold,
+    *,
+    weights: Tensor | None = None,
+    epsilon: float = 1e-3,
+    max_iterations: int = 200,
+) -> Tensor:
+    """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by ``minimize``.
+
+    Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat space), D is the
+    distance and this is the Fréchet mean. On a sphere it is unique for points within a half sphere.
+
+    Where the metric is indefinite there is no Fréchet mean: signed squares have no minimum, and distances vanish on
+    light cones. D is then D_γ, smoothed on the cone with ``epsilon``. The result need not be unique, and may lie on
+    light cones of the points. The search starts from φ(Σ w_i x_i), the centroid of the ambient space.
+
+    A product has the sum over its factors, also smoothed. Gradients do not pass through the result.
+
+    >>> import ultrahyperbolic as uh
+    >>> M = uh.PseudoHyperboloid(2, 1)
+    >>> x = M.random_near_pole(20, epsilon=0.1, generator=0)
+    >>> M.check_point(mean(x, M)).ok
+    True
+    """
+    require_manifold(manifold)
+    validate(manifold.ambient_dim, points=points)
+    if points.dim() < 2 or points.shape[-2] == 0:
+        raise ValueError(f"points must be [..., n, d] with n >= 1, got shape {tuple(points.shape)}")
+    points = points.detach()
+    if weights is None:
+        weights = torch.ones_like(points[..., 0])
+    count = points.shape[-2]
+    if weights.shape[-1:] != (count,) or not bool((weights >= 0).all()) or not bool(weights.sum(-1).all()):
+        raise ValueError(f"weights must be [..., {count}], not negative and not all 0")
+    weights = weights.detach().to(points).expand(points.shape[:-1])
+    share = weights / weights.sum(-1, keepdim=True)
+    centre = (share.unsqueeze(-1) * points).sum(-2)
+    if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
+        centre = points[..., 0, :]
+    length: Callable[[Tensor, Tensor], Tensor] = manifold.dist
+    if not manifold.joins_all_pairs or isinstance(manifold, Product):  # whose factors may differ in sign
+        length = manifold.pair_function("smoothed", epsilon)
+
+    def spread(x: Tensor) -> Tensor:
+        return (share * length(x.unsqueeze(-2), points).square()).sum()
+
+    return minimize(spread, manifold.phi(centre), manifold, max_iterations=max_iterations).point

@@ -177,8 +177,7 @@ def _of(group: Group, *names: str) -> Group:
 
 def _manifold(param: Tensor, group: Group) -> Manifold | None:
     """Where the rows of a parameter live: on its own manifold, or else on its group's."""
-    manifold: Manifold | None = manifold_of(param) or group["manifold"]
-    return manifold
+    return manifold_of(param) or group["manifold"]
 
 
 def _named(number: int, group: Group) -> list[tuple[str, Tensor]]:

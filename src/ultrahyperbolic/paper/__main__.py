@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     folder = asked.output or Path("out") / asked.target
     folder.mkdir(parents=True, exist_ok=True)
     if asked.draw is not None:
-        from .coauthors import TABLE2, TABLE3, draw
+        from .table2 import TABLE2, TABLE3, draw
 
         tables = {"table2": TABLE2, "table3": TABLE3}
         if asked.target not in tables:

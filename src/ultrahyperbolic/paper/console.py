@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..engines.base import BatchState
 from ..files import replace_file, replace_files
 from ..geometry import Geometry
+from ..graph.errors import need
 from ..loop import Progress
 from ..progress import bar
 from . import Figures
@@ -62,18 +63,6 @@ def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]
     return names
 
 
-def pyplot() -> Any:
-    """matplotlib's pyplot on a backend without a window."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError("drawing needs matplotlib: pip install 'ultrahyperbolic[figures]'") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
 Value = tuple[float, float | None]
 """A mean and its standard deviation (n - 1), which one value alone does not have."""
 
@@ -122,8 +111,8 @@ def head_of(columns: Sequence[Geometry]) -> list[str]:
 
 def draw_table(path: Path, titles: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]) -> None:
     """A panel for each row of a table, with the series side by side in each column."""
-    plt = pyplot()
-    figure, axes = plt.subplots(1, len(titles), figsize=(3 + 2 * len(columns), 3.4), layout="constrained")
+    figure = need("matplotlib.figure", "drawing").Figure((3 + 2 * len(columns), 3.4), layout="constrained")
+    axes = figure.subplots(1, len(titles))
     positions = np.arange(len(columns))
     ticks = [label(geometry).split(" ")[0].replace("^{", " ").replace("}", "") for geometry in columns]
     for number, (title, axis) in enumerate(zip(titles, axes, strict=True)):
@@ -135,4 +124,3 @@ def draw_table(path: Path, titles: Sequence[str], columns: Sequence[Geometry], s
         axis.grid(alpha=0.3)
     axes[-1].legend(fontsize=7, loc="lower right")
     replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
-    plt.close(figure)

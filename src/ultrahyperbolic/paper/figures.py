@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the paper: Q^{2,1} projected to R³ along one time dimension; geodesics, exp and log of Q^{1,1}."""
+"""Figures 1 to 3 of the paper: Q^{2,1} in R³; geodesics, exp and log of Q^{1,1}; the karate club and its losses."""
 
 from pathlib import Path
 
@@ -6,10 +6,43 @@ import numpy as np
 import torch
 
 from .. import plot
+from ..datasets import karate
+from ..embedding import Embedding
 from ..geometry import PseudoHyperboloid
+from ..graph import Graph
+from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, kind_of, level_surface
+from ..training.config import Settings, configured
+from ..training.presets import DIFFERENCES, settings
+from ..training.train import embed_many
 from . import Figures
-from .console import Console, write_figure
+from .console import Console, progress, write_figure
+
+# d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
+SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
+SMALL = [(4, 1), (4, 2)]
+ITERATIONS = 20_000
+# Steps clipped and shortened over time, on the paper's own objective.
+CLIPPED = Settings(
+    dissimilarity="geodesic",
+    temperature=(0.01, 0.01),
+    step=1e-2,
+    max_step=(0.05, 1e-3),
+    start="pole",
+    iterations=10_000,
+    step_back=False,
+)
+# Steps shortened over time on the smoothed dissimilarity, in several ways. The warm one smooths differences below 1 to
+# 2 radii away, and what is left to order is the hierarchy.
+WARM = Settings(
+    start="spectral", temperature=(0.105, 0.105), epsilon=(1.0, 4.0), step=1e-3, max_step=(0.1, 0.1), iterations=2000
+)
+WAYS = [
+    Settings(start="spectral", temperature=(0.03, 0.003), iterations=2000),
+    Settings(start="spectral", temperature=(0.3, 0.01), epsilon=(1e-3, 1e-6), iterations=2000),
+    Settings(start="pole", temperature=(0.1, 0.01), iterations=2000),
+    Settings(start="spectral", temperature=(0.01, 0.001), iterations=2000),
+]
 
 
 def figure1(*, output: Path, quiet: bool = False) -> Figures:
@@ -61,3 +94,95 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
     lines += ["", f"log_x(exp_x(ξ)) is ξ to {figures['log_of_exp_error']:.1e}."]
     Console(quiet).finish(lines, output, write_figure("figure2", output, plot.figure2))
     return figures
+
+
+def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
+    """Draw the club, run the optimisers over the signatures, and count the runs that satisfy every constraint."""
+    count = 10 if seeds is None else seeds
+    if count < 1:
+        raise ValueError(f"seeds must be at least 1, got {count}")
+    console = Console(quiet)
+    console.differences(DIFFERENCES)
+    graph = karate().unweighted()
+    paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
+    arms: dict[str, tuple[str, Settings | None]] = {
+        "chi_paper": ("χ, the paper's recipe", paper),
+        "phi_paper": ("φ, the paper's recipe", paper | Settings(optimizer="phi")),
+        "gradient_paper": ("-Df, the paper's recipe", paper | Settings(optimizer="gradient")),
+        "signed_paper": ("∓Df, whichever descends, the paper's recipe", paper | Settings(optimizer="signed-gradient")),
+        "chi_clipped": ("χ, clipped steps, the paper's objective", CLIPPED),
+        "phi_clipped": ("φ, the same clipped steps", CLIPPED | Settings(optimizer="phi")),
+        "signed_clipped": ("∓Df, the same clipped steps", CLIPPED | Settings(optimizer="signed-gradient")),
+        "chi_controlled": ("χ, clipped steps, cone smoothed, in several ways", None),
+    }
+    figures: Figures = {}
+    curves: dict[str, list[Embedding]] = {}
+    lines = [f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint", ""]
+    lines += ["| | " + " | ".join(f"Q^{{{p},{q}}}" for p, q in SIGNATURES + SMALL) + " |"]
+    lines += ["|---|" + "---|" * len(SIGNATURES + SMALL)]
+    for key, (title, recipe) in arms.items():
+        runs = _run(graph, count, recipe, title, quiet)
+        curves[key] = runs
+        shares = []
+        for k, (p, q) in enumerate(SIGNATURES + SMALL):
+            mine = runs[k * count : (k + 1) * count]
+            share = float(np.mean([_is_ordered(run) for run in mine]))
+            figures[f"{key}_Q{p}_{q}_satisfied"] = share
+            figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
+            shares.append(f"{share:.2f}")
+        figures[f"{key}_worst_d10_satisfied"] = min(figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES)
+        lines.append(f"| {title} | " + " | ".join(shares) + " |")
+    lines += ["", "Mean loss at the last iteration:", ""]
+    for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function
+        values = [f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL]
+        lines.append(f"- {arms[key][0]}: " + ", ".join(values))
+    panels = _panels(curves, count)
+    names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
+    console.finish(lines, output, names, "figure3.md")
+    return figures
+
+
+def last_loss(embedding: Embedding) -> float:
+    """The last loss that is a number."""
+    return float(next(loss for loss in reversed(embedding.record.loss) if loss is not None))
+
+
+def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: bool) -> list[Embedding]:
+    """A run for each signature and seed; without a recipe several ways, of which one that is ordered is kept."""
+    groups = []
+    for p, q in SIGNATURES + SMALL:
+        for seed in range(count):
+            config = configured(recipe or Settings(), p=p, q=q, seed=seed, stop="ordered")
+            warm = [WARM] if p and q in (0, 1) else []
+            several = [configured(way, p=p, q=q, seed=seed, stop="ordered") for way in [*warm, *WAYS]]
+            groups.append([config] if recipe else several)
+    with progress(title, groups[0][0].iterations, quiet) as callback:
+        found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
+    kept = []
+    for group in groups:
+        runs = [next(found) for _ in group]
+        results = [run.record.result for run in runs]
+        losses = [0.0 if result is None else result.final_loss or 0.0 for result in results]
+        kept.append(next((run for run in runs if _is_ordered(run)), runs[int(np.argmin(losses))]))
+    return kept
+
+
+def _is_ordered(embedding: Embedding) -> bool:
+    """Whether every connected pair came to be closer than every other."""
+    return embedding.record.result is not None and embedding.record.result.ordered_at is not None
+
+
+def _panels(curves: dict[str, list[Embedding]], count: int) -> list[Drawing]:
+    """The club by rank, and the loss of the first seed: both optimisers in ten dimensions, and clipped in fewer."""
+    (club,) = embed_many(karate(), [configured(WARM, p=3, q=1)])
+    panels = [hierarchy_drawing(club, title="karate club, height by rank of δ on Q^{3,1}")]
+    for key, title in (("chi_paper", "χ (Section 4.2)"), ("phi_paper", "φ (Section 4.1)")):
+        runs = {f"q + 1 = {q + 1}, p = {p}": curves[key][k * count] for k, (p, q) in enumerate(SIGNATURES)}
+        panels.append(losses_drawing(runs, f"loss of Eq. 17, d = 10, {title}"))
+    ways = {"chi_clipped": "χ", "phi_clipped": "φ", "signed_clipped": "∓Df"}
+    clipped = {
+        f"Q^{{{p},{q}}}, {way}": curves[key][k * count]
+        for key, way in ways.items()
+        for k, (p, q) in enumerate(SMALL, start=len(SIGNATURES))
+    }
+    return [*panels, losses_drawing(clipped, "loss of Eq. 17, clipped steps")]

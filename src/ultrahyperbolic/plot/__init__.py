@@ -15,10 +15,10 @@ from typing import Any, Literal
 from ..embedding import Embedding
 from ..files import replace_file
 from ..graph import Graph
+from ..graph.errors import need
 from . import pieces
 from .colours import COMMUNITIES
-from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
-from .scaling import plane
+from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
@@ -88,11 +88,10 @@ def plot_map(
     size, title, theme
         Width and height in inches; a line above the map; light or dark.
     """
-    _library("matplotlib")
     if theme not in ("light", "dark"):
         raise ValueError(f"theme must be 'light' or 'dark', got {theme!r}")
-    atlas = import_module(".atlas", __name__)
-    return atlas.draw_map(embedding, graph, colour=colour, names=names, size=size, title=title, theme=theme)
+    options = {"colour": colour, "names": names, "size": size, "title": title, "theme": theme}
+    return _library("matplotlib").draw_map(embedding, graph, **options)
 
 
 def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Drawn:
@@ -113,21 +112,14 @@ def save(figure: Drawn, path: str | os.PathLike[str], *, dpi: float = 100) -> Pa
         library = "plotly" if suffix == ".html" else "matplotlib"
         raise ValueError(f"{target}: {suffix} is written of a figure of {library}: draw it with library={library!r}")
     if suffix == ".html":
-        content = figure.to_html(include_plotlyjs=True, full_html=True)
-    elif suffix == ".png":
-        content = _library("matplotlib").png(figure, dpi)
+        replace_file(target, figure.to_html(include_plotlyjs=True, full_html=True))
     else:
-        content = _library("matplotlib").vector(figure, suffix.removeprefix("."))
-    replace_file(target, content)
+        replace_file(target, _library("matplotlib").written(figure, suffix.removeprefix("."), dpi))
     return target
 
 
 def _library(name: Library) -> ModuleType:
     if name not in ("plotly", "matplotlib"):
         raise ValueError(f"library must be 'plotly' or 'matplotlib', got {name!r}")
-    try:
-        return import_module(f".on_{name}", __name__)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
-            raise
-        raise ImportError("drawing with matplotlib needs it: pip install 'ultrahyperbolic[figures]'") from None
+    need(name, "drawing")
+    return import_module(f".on_{name}", __name__)

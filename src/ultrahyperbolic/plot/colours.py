@@ -1,6 +1,7 @@
-"""What the nodes of a map can be coloured by: communities, and the columns of the table of nodes."""
+"""What the nodes of a map are called, and what they can be coloured by: communities, and the columns of nodes."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
 from ..graph import Graph
-from .names import are_names, labels_of
 
 COMMUNITIES = "community"
+Labels = Mapping[Hashable, object]
 # Okabe and Ito's colours and others that go with them; they read on white and on black.
 PALETTE = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b3a100", "#8c564b", "#2ca7a0",
@@ -72,3 +73,37 @@ def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = 
     order = np.argsort(-counts, kind="stable")
     named = [str(k + 1) for k in range(len(kinds))] if numbered else [str(kinds[k]) for k in order]
     return Kinds(name, named, positions_in(order)[codes])
+
+
+def labels_of(embedding: Embedding, graph: Graph | None) -> Labels:
+    """The labels that are known: the embedding's own, else the graph's."""
+    return embedding.labels or (graph.labels if graph is not None and graph.labels else {})
+
+
+def are_names(labels: Sequence[str]) -> bool:
+    """Whether labels name the nodes: half or more have one of their own. Else they sort nodes into kinds.
+
+    >>> are_names(["Ann", "Bob", "Ann", "Cid", "Dee"]), are_names(["red", "blue", "red", "red"])
+    (True, False)
+    """
+    counts = Counter(filter(str.strip, labels))
+    return sum(count == 1 for count in counts.values()) >= 0.5 * sum(counts.values()) > 0
+
+
+def names_of(ids: Sequence[Hashable], labels: Labels) -> list[str]:
+    """What to call each node: its label if that names it, with the id where two share one; else its id.
+
+    >>> names_of([1, 2, 3, 4], {1: "Ann", 2: "Bob", 3: "Ann", 4: "Cid"})
+    ['Ann (1)', 'Bob', 'Ann (3)', 'Cid']
+    >>> names_of([1, 2, 3], {1: "red", 2: "red", 3: "blue"})
+    ['1', '2', '3']
+    """
+    own = [node if isinstance(node, str) else str(node) for node in ids]
+    texts = label_texts(ids, labels)
+    if not are_names(texts):
+        return own
+    counts = Counter(texts)
+    return [
+        node if not text.strip() else text if counts[text] == 1 else f"{text} ({node})"
+        for node, text in zip(own, texts, strict=True)
+    ]

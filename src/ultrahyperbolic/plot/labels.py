@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 
 ALWAYS = 10  # this many nodes get a name, wherever there is room
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))
-_RINGS = 16
+_RING = [(float(np.cos(turn)), float(np.sin(turn))) for turn in 2 * np.pi * np.arange(16) / 16]
 _WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
 _FIRST = 25  # this many names may cover a small dot
 _FARTHEST = 220.0  # points that a name may stand away from its node
@@ -36,15 +36,31 @@ def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, o
     """Names inside a picture of a size in points, none over another: the first ten always, others if there is room."""
     boxes: list[tuple[Floats, Floats]] = []
     found: list[Name] = []
+
+    def best_of(node: int, extent: Floats, away: float, sides: Any) -> tuple[Floats | None, float]:
+        """The free place ``away`` from a node that covers the fewest dots, if any; earlier ``sides`` cost less."""
+        best: Floats | None = None
+        least = np.inf
+        for number, side in enumerate(np.array(sides)):
+            middle = points[node] + away * side + 0.5 * np.sign(np.round(2.0 * side)) * extent
+            low, high = middle - extent / 2.0, middle + extent / 2.0
+            is_outside = (low < 3.0).any() or (high > size - 3.0).any()
+            if is_outside or any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
+                continue
+            hit = _covers(low, high, points, radii, node)
+            cost = min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number
+            if cost < least:
+                best, least = middle, cost
+        return best, least
+
     for number, node in enumerate(order.tolist()):
         text, important = texts[node], number < ALWAYS
         extent = _extent(text, _SIZES[important], bold=important)
-        middle, cost = _best(_beside(points[node], radii[node] + 2.5, extent), extent, boxes, points, radii, node, size)
+        middle, cost = best_of(node, extent, radii[node] + 2.5, _SIDES)
         led = False
         away = radii[node] + 12.0
         while important and away < _FARTHEST and (middle is None or cost > 24.0):
-            ring = [(float(np.cos(turn)), float(np.sin(turn))) for turn in 2 * np.pi * np.arange(_RINGS) / _RINGS]
-            other, price = _best(_beside(points[node], away, extent, ring), extent, boxes, points, radii, node, size)
+            other, price = best_of(node, extent, away, _RING)
             if other is not None and (middle is None or price + away / 2.0 < cost):
                 middle, cost, led = other, price + away / 2.0, True
             away += 10.0
@@ -78,30 +94,6 @@ def _covers(low: Floats, high: Floats, points: Floats, radii: Floats, own: int) 
     hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
     hit[own] = False
     return hit
-
-
-def _beside(at: Floats, away: float, extent: Floats, sides: Any = _SIDES) -> list[Floats]:
-    return [at + away * np.array(side) + 0.5 * np.sign(np.round(2.0 * np.array(side))) * extent for side in sides]
-
-
-def _best(
-    middles: list[Floats], extent: Floats, boxes: list[tuple[Floats, Floats]], points: Floats, radii: Floats, own: int,
-    size: Floats,
-) -> tuple[Floats | None, float]:  # fmt: skip
-    """The free place inside the picture that covers the fewest dots; None if there is none."""
-    best: Floats | None = None
-    least = np.inf
-    for number, middle in enumerate(middles):
-        low, high = middle - extent / 2.0, middle + extent / 2.0
-        if (low < 3.0).any() or (high > size - 3.0).any():
-            continue
-        if any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
-            continue
-        hit = _covers(low, high, points, radii, own)
-        cost = min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number
-        if cost < least:
-            best, least = middle, cost
-    return best, least
 
 
 def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: str) -> None:

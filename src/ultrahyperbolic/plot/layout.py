@@ -32,13 +32,6 @@ Near = tuple[Ints, Floats]
 """The nearest of each node [n, k], and how far they are [n, k]."""
 
 
-class Map(NamedTuple):
-    """Nodes in the plane."""
-
-    places: Floats  # [n, 2]
-    links: Links  # the near pairs that pulled them together
-
-
 def map_layout(
     points: Floats,
     manifold: Manifold,
@@ -47,8 +40,8 @@ def map_layout(
     component: Ints | None = None,
     mass: Floats | None = None,
     near: Near | None = None,
-) -> Map:
-    """A map of points [n, d], the same for the same points.
+) -> Floats:
+    """A map [n, 2] of points [n, d], the same for the same points.
 
     Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, the farther the larger its
     ``mass`` [n], as in UMAP and force-directed layouts. With ``component`` [n] each is laid out alone, and they are
@@ -61,16 +54,12 @@ def map_layout(
     parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if n else []
     parts.sort(key=len, reverse=True)
     placed: list[Floats] = []
-    found = [Links(np.empty((0, 2), np.int64), np.empty(0))]
     for size, alike in groupby(parts, key=len):
         rows = np.array(list(alike))
         known = near if size == n else None
         offsets = [None if popularity is None else popularity[row] for row in rows]
-        links = [
-            near_links(points[row], manifold, popularity=mine, near=known)
-            for row, mine in zip(rows, offsets, strict=True)
-        ]
-        found += [Links(row[some.ends], some.weights) for row, some in zip(rows, links, strict=True)]
+        both = zip(rows, offsets, strict=True)
+        links = [near_links(points[row], manifold, popularity=mine, near=known) for row, mine in both]
         ends = [some.ends + number * size for number, some in enumerate(links)]  # as one graph, side by side
         whole = Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
         spread = _spread(whole, weight[rows])
@@ -78,7 +67,7 @@ def map_layout(
     places = np.zeros((n, 2))
     for part, inside, centre in zip(parts, placed, _packed(placed), strict=True):
         places[part] = inside + centre
-    return Map(places, Links(*map(np.concatenate, zip(*found, strict=True))))
+    return places
 
 
 def near_links(
@@ -210,22 +199,18 @@ def _packed(parts: list[Floats]) -> Floats:
     return centres
 
 
-def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
+def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
     """The map of the nodes at ``rows``: their components apart, and more room for those of a larger strength."""
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
     near = None
     if len(rows) == len(embedding) > NEIGHBOURS:
         others, far = embedding.nearest(NEIGHBOURS)
         near = positions_in(rows)[others[rows]], far[rows]
-    if graph is None:
-        return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
-    strength = graph.strength[rows]
-    mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
-    return map_layout(
-        embedding.points[rows],
-        embedding.manifold,
-        popularity=popularity,
-        component=components(graph)[rows],
-        mass=mass / mass.mean(),
-        near=near,
-    )
+    component: Ints | None = None
+    mass: Floats | None = None
+    if graph is not None:
+        component, strength = components(graph)[rows], graph.strength[rows]
+        mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
+        mass = mass / mass.mean()
+    points, manifold = embedding.points[rows], embedding.manifold
+    return map_layout(points, manifold, popularity=popularity, component=component, mass=mass, near=near)

@@ -1,9 +1,9 @@
-"""Scenes drawn by matplotlib; imported only where it is used."""
+"""Scenes, panels and maps drawn by matplotlib; imported only where it is used."""
 
 import io
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -18,36 +18,48 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D, proj3d
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
+from ..embedding import Embedding
+from ..graph import Graph
+from .colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
 from .graphs import Drawing, Nodes
-from .labels import draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
-from .scene import Arrow, Curve, Mark, Scene, Surface
-from .ties import bow
+from .labels import ALWAYS, draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
+from .layout import map_of
+from .pieces import Arrow, Curve, Mark, Scene, Surface
+from .ties import backbone, bow, edges_among
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
 _MOST_INSIDE = 80  # nodes whose ids stand in their dots
 _MOST_NAMES = 60  # nodes whose ids stand beside theirs
-STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
+_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
+_THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebee", "#8b96a1")}  # paper, ink, ties
+_MOST_NODES = 5_000  # on a map
+_MARGIN = 28.0  # around it, in points
 
 
 class NotebookFigure(Figure):
     """A figure that is shown only as the value of a notebook cell, and opens no window."""
 
     def _repr_png_(self) -> bytes:
-        return png(self, dpi=100)
+        return written(self, "png", dpi=100)
 
 
-def png(drawn: Figure, dpi: float) -> bytes:
-    """The figure as a PNG. Drawn at twice the size and reduced: neighbouring faces then leave no seams."""
+def written(drawn: Figure, format: str, dpi: float) -> bytes:
+    """The figure as "png", "pdf" or "svg"; vector graphics hold surfaces as images of a good resolution.
+
+    A PNG is drawn at twice the size and reduced: neighbouring faces then leave no seams.
+    """
     from PIL import Image
 
-    large = io.BytesIO()
-    with mpl.rc_context(STYLE):
+    out, large = io.BytesIO(), io.BytesIO()
+    with mpl.rc_context(_STYLE):
+        if format != "png":
+            drawn.savefig(out, format=format, dpi=300, metadata={"CreationDate": None} if format == "pdf" else None)
+            return out.getvalue()
         drawn.savefig(large, format="png", dpi=2 * dpi, facecolor=drawn.get_facecolor())
     with Image.open(large) as image:
         reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
-    out = io.BytesIO()
     reduced.save(out, format="png", optimize=True)
     return out.getvalue()
 
@@ -56,7 +68,7 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
     """Panels side by side, as wide as ``columns`` says."""
     shares = np.array(columns if columns is not None else [1.0] * len(panels), dtype=float)
     edges = np.concatenate(([0.0], shares.cumsum())) / shares.sum()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         drawn = NotebookFigure(figsize=(4.6 * shares.sum(), 5.0))
         for panel, left, right in zip(panels, edges[:-1], edges[1:], strict=True):
             axis = drawn.add_axes((left, 0.12, right - left, 0.80), projection="3d", computed_zorder=False)
@@ -112,8 +124,7 @@ def _directions(axis: Axes3D, panel: Scene) -> None:
 def project(axis: Axes3D, points: Floats) -> Floats:
     """Where points [n, 3] are on the page."""
     x, y, _ = proj3d.proj_transform(*points.T, axis.get_proj())
-    flat: Floats = np.stack((x, y), axis=1)
-    return flat
+    return np.stack((x, y), axis=1)
 
 
 def _legend(panel: Scene) -> list[Artist]:
@@ -151,8 +162,7 @@ def _fine(grid: Floats) -> Floats:
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
-    known: Floats = quads[np.isfinite(quads).all((1, 2))]
-    return known
+    return quads[np.isfinite(quads).all((1, 2))]
 
 
 def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view: tuple[float, float]) -> Floats:
@@ -169,13 +179,12 @@ def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view:
     shade = 0.7 + 0.3 * bright
     glint = 0.22 * bright**12
     color = np.clip(np.array(base) * shade * (1 - glint) + glint, 0, 1)
-    result: Floats = np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
-    return result
+    return np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
 
 
 def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
     """Flat panels side by side; loss curves share one scale."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         drawn = NotebookFigure(figsize=(5.2 * len(panels), 4.6), layout="constrained")
         axes = np.atleast_1d(drawn.subplots(1, len(panels)))
         for axis, panel in zip(axes, panels, strict=True):
@@ -230,8 +239,7 @@ def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
 
 
 def _rank_colours(nodes: Nodes) -> Floats:
-    colours: Floats = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
-    return colours
+    return mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
 
 
 def _draw_lines(axis: Axes, panel: Drawing) -> None:
@@ -259,9 +267,86 @@ def _math(text: str) -> str:
     return re.sub(r"([QR]\^(?:\{\d+,\d+\}|\d+))", r"$\1$", plain(text))
 
 
-def vector(drawn: Figure, format: str) -> bytes:
-    """The figure as "pdf" or "svg", its surfaces as images of a good resolution."""
-    out = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        drawn.savefig(out, format=format, dpi=300, metadata={"CreationDate": None} if format == "pdf" else None)
-    return out.getvalue()
+def draw_map(
+    embedding: Embedding,
+    graph: Graph | None,
+    *,
+    colour: str,
+    names: int,
+    size: tuple[float, float],
+    title: str,
+    theme: Literal["light", "dark"],
+) -> NotebookFigure:
+    """See `ultrahyperbolic.plot.plot_map`."""
+    graph = embedding.ties if graph is None else graph
+    if graph is not None and list(graph.ids) != list(embedding.ids):
+        graph = graph.with_nodes(embedding.ids)
+    rows = np.argsort(embedding.rank, kind="stable")[:_MOST_NODES]
+    places = map_of(embedding, graph, rows)
+    known = {column.name: column for column in columns(embedding, graph, rows)}
+    if colour not in known:
+        raise ValueError(f"colour must be one of {', '.join(map(repr, known))}, got {colour!r}")
+    column = known[colour]
+    colours = _colours(column)
+    dots = _dots(graph, rows)
+    paper, ink, line = _THEMES[theme]
+    with mpl.rc_context(_STYLE):
+        drawn = NotebookFigure(figsize=size, facecolor=paper)
+        top = 0.93 if title else 1.0
+        axis = drawn.add_axes((0.0, 0.0, 1.0, top))
+        axis.set_axis_off()
+        room = np.array(size) * 72.0 * (1.0, top)  # in points
+        span = np.maximum(np.ptp(places, axis=0), 1e-12)
+        points = _MARGIN + (places - places.min(0)) / span * (room - 2.0 * _MARGIN)
+        axis.set(xlim=(0, room[0]), ylim=(0, room[1]))
+        if graph is not None:
+            _draw_ties(axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line)
+        axis.scatter(points[:, 0], points[:, 1], s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
+        called = names_of(list(embedding.ids), labels_of(embedding, graph))
+        texts = [shortened(called[int(row)]) for row in rows]
+        others = np.arange(ALWAYS, len(rows))
+        if graph is not None:
+            others = others[np.argsort(-graph.strength[rows[others]], kind="stable")]
+        # The top of the ranking is named first, and then the strongest.
+        order = np.concatenate((np.arange(min(ALWAYS, len(rows))), others))[:names]
+        placed = place_names(texts, points, dots / 2.0, room, order)
+        draw_names(axis, placed, points, ink, paper)
+        if title:
+            drawn.text(0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center")
+    return drawn
+
+
+def _colours(column: Column) -> list[Any]:
+    if isinstance(column, Kinds):
+        palette = np.array([*PALETTE, REST])
+        none = np.array([kind == "" for kind in column.kinds])
+        code = np.where(none[column.codes], len(PALETTE), np.minimum(column.codes, len(PALETTE)))
+        return [str(value) for value in palette[code]]
+    known = np.isfinite(column.values)
+    low, high = (column.values[known].min(), column.values[known].max()) if known.any() else (0.0, 1.0)
+    scale = mpl.colormaps["cividis"]((column.values - low) / max(high - low, 1e-300))
+    return [color if there else REST for color, there in zip(scale, known, strict=True)]
+
+
+def _dots(graph: Graph | None, rows: Ints) -> Floats:
+    """Diameters [n] in points."""
+    n = len(rows)
+    crowd = 0.45 if n > 1500 else 0.6 if n > 600 else 0.8 if n > 200 else 1.0
+    if graph is None:
+        return np.full(n, 8.0 * crowd)
+    strength = graph.strength[rows]
+    return crowd * (5.0 + 16.0 * np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300)))
+
+
+def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
+    among, ends = edges_among(graph, rows)
+    first, second = ends[backbone(ends, graph.weights[among], len(rows))].T
+    if not len(first):
+        return
+    share = np.arange(len(first)) / max(1, len(first) - 1)  # by strength
+    crowd = float(np.clip(np.sqrt(500 / len(first)), 0.25, 1.0))
+    within = [kinds is not None and kinds[a] == kinds[b] != REST for a, b in zip(first, second, strict=True)]
+    colours = [kinds[a] if kinds is not None and same else line for a, same in zip(first, within, strict=True)]
+    opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)
+    paths = [bow(points[a], points[b]) for a, b in zip(first, second, strict=True)]
+    axis.add_collection(LineCollection(paths, colors=colours, linewidths=0.4 + 1.6 * share**3, alpha=opacity, zorder=1))

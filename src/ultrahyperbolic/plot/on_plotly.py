@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from ..arrays import Floats
 from .graphs import Drawing
-from .scene import Arrow, Curve, Piece, Scene, Surface
+from .pieces import Arrow, Curve, Piece, Scene, Surface
 
 _LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.15, "roughness": 0.6}
 

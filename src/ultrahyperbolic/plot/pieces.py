@@ -1,14 +1,69 @@
-"""The figures of the paper's geometry, computed by the manifold itself."""
+"""The figures of the paper's geometry, computed by the manifold itself, as plain data that any library can draw."""
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..arrays import Floats
 from ..geometry import PseudoHyperboloid
-from .scene import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, Arrow, Curve, Mark, Piece, Scene, Surface
+
+# Colours that people with any kind of colour vision tell apart (Okabe and Ito).
+BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#222222"
+GREY = "#A9B0BA"
+
+
+class Surface(NamedTuple):
+    """A grid of points."""
+
+    points: Floats  # [a, b, 3]
+    color: str
+    opacity: float = 1.0
+    name: str = ""  # for the legend; surfaces without a name are not in it
+
+
+class Curve(NamedTuple):
+    """A line through points."""
+
+    points: Floats  # [n, 3]
+    color: str
+    name: str = ""
+    width: float = 2.5
+    dashed: bool = False
+
+
+class Arrow(NamedTuple):
+    """A tangent vector."""
+
+    start: Floats  # [3]
+    end: Floats
+    color: str
+    name: str = ""
+
+
+class Mark(NamedTuple):
+    """A point with its label."""
+
+    point: Floats  # [3]
+    text: str
+    color: str = BLACK
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.12)  # where the label stands from the point
+
+
+Piece = Surface | Curve | Arrow | Mark
+
+
+class Scene(NamedTuple):
+    """One panel of a figure. The last of the three coordinates is drawn upward."""
+
+    title: str
+    axes: tuple[str, str, str]
+    pieces: Sequence[Piece]
+    limits: tuple[float, float, float]  # the panel shows -limit … limit along each axis
+    view: tuple[float, float] = (18.0, -60.0)  # elevation and azimuth of the eye, in degrees
+
 
 # x_0 of the surfaces shown together, in units of √|β|: two below 1, the cone, and two above.
 LEVELS = (0.0, 0.7, 1.0, 1.3, 1.7)
@@ -53,11 +108,8 @@ def _at_level(manifold: PseudoHyperboloid, level: float, height: Tensor, around:
     return points
 
 
-def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
-    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind.
-
-    ``levels`` are the values of x_0 in units of √|β|.
-    """
+def family(beta: float = -1.0) -> list[Scene]:
+    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
     manifold = PseudoHyperboloid(2, 1, beta)
     root = math.sqrt(-beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
@@ -67,7 +119,7 @@ def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
             _level_color(level),
             name=f"x₀ = {level * root:.3g}: {kind_of(level)}",
         )
-        for level in levels
+        for level in LEVELS
     ]
     scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
     for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
@@ -170,5 +222,4 @@ def _limits(root: float) -> tuple[float, float, float]:
 
 
 def _array(points: Tensor) -> Floats:
-    array: Floats = points.numpy()
-    return array
+    return points.numpy()

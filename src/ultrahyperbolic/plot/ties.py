@@ -18,8 +18,7 @@ def backbone(ends: Ints, weights: Floats, n: int) -> NDArray[np.bool_]:
     order = strongest_of_each(ends, weights, n)
     room = min(max(MAP_TIES, 2 * n), 3 * MAP_TIES)
     counts = np.bincount(order, minlength=1).cumsum()
-    found: NDArray[np.bool_] = order < max(1, int(np.searchsorted(counts, room, side="right")))
-    return found
+    return order < max(1, int(np.searchsorted(counts, room, side="right")))
 
 
 def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
@@ -41,8 +40,7 @@ def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:
     first = np.concatenate(([0], np.cumsum(np.bincount(both, minlength=n))[:-1])) if n else np.empty(0, np.int64)
     stronger = np.empty(len(both), np.int64)
     stronger[order] = np.arange(len(both)) - first[both[order]]
-    found: Ints = np.minimum(stronger[: len(ends)], stronger[len(ends) :])
-    return found
+    return np.minimum(stronger[: len(ends)], stronger[len(ends) :])
 
 
 def bow(first: Floats, last: Floats) -> Floats:
@@ -50,5 +48,4 @@ def bow(first: Floats, last: Floats) -> Floats:
     share = np.linspace(0.0, 1.0, 25)[:, None]
     across = last - first
     bend = 0.08 * np.array([-across[1], across[0]]) * 4.0 * share * (1.0 - share)
-    path: Floats = first + share * across + bend
-    return path
+    return first + share * across + bend

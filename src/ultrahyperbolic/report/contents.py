@@ -1,4 +1,4 @@
-"""What the page draws, as plain data."""
+"""What the page draws, as plain data: all nodes and edges, or of a large graph the most central and a sample."""
 
 import math
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
@@ -19,13 +20,18 @@ from ..graph.centrality import other_ranks
 from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import pair_distances
 from ..pairs.kinds import kernel_space
-from ..plot.colours import PALETTE, REST, Column, Kinds, columns
+from ..plot.colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
 from ..plot.layout import map_of
-from ..plot.names import labels_of, names_of
-from .choice import ShownEdges, ShownNodes, choose_edges, choose_nodes
+from ..plot.ties import backbone, edges_among
 from .distances import Distances, distances
 from .space import SpaceView, in_space
 
+MOST_NODES = 5_000
+TOP, SAMPLE = 1_000, 1_000
+# Each shown node is compared with all others. Where that would be more than _PAIRS pairs, fewer nodes are shown, but at
+# least _FEWEST of either kind.
+_PAIRS, _FEWEST = 1 << 28, 100
+MOST_EDGES = 20_000
 NEAREST = 5
 _LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
 _SMALL = 1_000
@@ -38,6 +44,29 @@ _BLOCK = 1 << 22  # distances that are held at once
 
 Data = dict[str, Any]
 """What becomes JSON: of the nodes and the ties, a list for each column."""
+
+
+class ShownNodes(NamedTuple):
+    """The nodes of a page, by rank."""
+
+    nodes: Ints  # [s] their positions in the embedding, the smallest δ first
+    top: int  # how many of them, the first, have the smallest δ; the others were drawn
+    total: int  # how many nodes there are
+
+    @property
+    def whole(self) -> bool:
+        """Whether every node is shown."""
+        return len(self.nodes) == self.total
+
+
+class ShownEdges(NamedTuple):
+    """The edges of a page, the weakest first."""
+
+    ends: Ints  # [e, 2] positions in `ShownNodes.nodes`
+    numbers: Ints  # [e] which edges of the graph they are
+    between: int  # how many edges the shown nodes have among them
+    drawn: NDArray[np.bool_]
+    """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 
 
 class Contents(NamedTuple):
@@ -61,23 +90,45 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.manifold)
     seen = distances(embedding.points, embedding.manifold, graph, embedding.popularity)
-    flat = map_of(embedding, graph, shown.nodes)
+    places = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
     data: Data = {
         "total": len(embedding),
-        "nodes": _nodes(embedding, graph, shown, called, flat.places),
+        "nodes": _nodes(embedding, graph, shown, called, places),
         "colours": [_colours(column) for column in found],
         "palette": [*PALETTE, REST],
-        "density": density(embedding, shown, flat.places),
+        "density": density(embedding, shown, places),
         "near": _near(embedding, graph, shown, called),
         "edges": None if edges is None or graph is None else _edges(embedding, graph, shown, edges),
         "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
-        "distances": seen.as_data(),
+        "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
     measures = _measures(embedding, graph, shown)
     return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
+
+
+def choose_nodes(rank: Ints) -> ShownNodes:
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and ``SAMPLE`` drawn; of very many, fewer."""
+    by_rank = np.argsort(rank, kind="stable")
+    n = len(by_rank)
+    if n <= MOST_NODES:
+        return ShownNodes(by_rank, n, n)
+    most = max(_FEWEST, _PAIRS // (2 * n))
+    top, sample = min(TOP, most), min(SAMPLE, most)
+    drawn = np.sort(np.random.default_rng(0).choice(n - top, sample, replace=False)) + top
+    return ShownNodes(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
+
+
+def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
+    """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
+    among, ends = edges_among(graph, shown.nodes)
+    drawn = backbone(ends, graph.weights[among], len(shown.nodes))
+    weaker = np.flatnonzero(~drawn)
+    spare = max(0, len(among) - MOST_EDGES)
+    kept = np.delete(np.arange(len(among)), weaker[:spare])
+    return ShownEdges(ends[kept], among[kept], len(among), drawn[kept])
 
 
 def _colours(column: Column) -> Data:

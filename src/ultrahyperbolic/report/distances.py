@@ -43,10 +43,6 @@ class Distances(NamedTuple):
     all_pairs: bool  # whether every pair was
     long: list[LongTie]  # the strong edges that came out longest, the longest first
 
-    def as_data(self) -> dict[str, list[float]]:
-        """For the page."""
-        return {"bins": self.bins.tolist(), "edges": self.edges.tolist(), "others": self.others.tolist()}
-
 
 def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularity: Floats | None) -> Distances:
     """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""

@@ -40,18 +40,15 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
-        goal = escape(str(found.get("goal")))
-        columns["held-out accuracy" if found.get("by") == "links" else f"score ({goal})"] = lambda row: _plain(
-            row, "score", 4
-        )
-        columns |= {head: partial(_plain, key=key, digits=3) for head, key in _MEASURES.items()}
+        score = "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
+        columns[score] = partial(_cell, "score", ".4f")
+        columns |= {head: partial(_cell, key, ".3f") for head, key in _MEASURES.items()}
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
     if _scored(found):
         columns["difference from the best"] = lambda row: _difference(row, found.get("winner"))
     else:
         columns["held-out errors"] = lambda row: _spread(row, "held_out")
-    columns["seeds"] = lambda row: _number(row.get("seeds"))
-    columns["iterations"] = lambda row: _number(row.get("iterations"))
+    columns |= {name: partial(_cell, name, ",.0f") for name in ("seeds", "iterations")}
     columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(str(row.get("kept")), "")
     return columns
 
@@ -105,9 +102,8 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
     return f"{what} Difference from the best: after the same number of iterations{over}."
 
 
-def _plain(row: Row, key: str, digits: int) -> str:
-    value = row.get(key)
-    return f"{value:.{digits}f}" if _is_number(value) else ""
+def _cell(key: str, form: str, row: Row) -> str:
+    return _number(row.get(key), form)
 
 
 def _difference(row: Row, winner: Json) -> str:
@@ -135,7 +131,7 @@ def _geometry(name: Json) -> str:
     return re.sub(r"\b([QR])\^[{(]?(\d+(?:,\d+)?)[})]?", r"<i>\1</i><sup>\2</sup>", escape(str(name)))
 
 
-def _number(value: Json, form: str = ",.0f") -> str:
+def _number(value: Json, form: str) -> str:
     return f"{value:{form}}" if _is_number(value) else escape(str(value or ""))
 
 

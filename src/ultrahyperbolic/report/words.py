@@ -1,7 +1,7 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -110,7 +110,7 @@ def _communities(contents: Contents) -> str:
 def _centre(contents: Contents) -> str:
     """The first three, with their intervals, and which of the first ten cannot be told apart."""
     nodes = contents.data["nodes"]
-    top = _with_ranks(contents, nodes["rank"][:_TOLD], "rank_low", "rank_high")
+    top = _with_ranks(contents, range(len(nodes["rank"]))[:_TOLD], "rank", "rank")
     if shows_hierarchy(contents.measures):
         are = "nodes are" if len(top) > 1 else "node is"
         near = "they lie" if len(top) > 1 else "it lies"
@@ -129,7 +129,7 @@ def _top(contents: Contents) -> str:
     if ranks is None:
         return ""
     highest = sorted(range(len(ranks)), key=ranks.__getitem__)[:_TOLD]
-    named = _with_ranks(contents, [ranks[k] for k in highest], "height_low", "height_high", highest)
+    named = _with_ranks(contents, highest, "height_rank", "height")
     down = contents.measures.get("weight_down")
     share = "" if down is None else f"; {percent(down)} of the weight points down"
     return f"The highest, from which ties point down, {'are' if len(named) > 1 else 'is'} {join_words(named)}{share}."
@@ -144,13 +144,12 @@ def _worst(contents: Contents) -> str:
     return f"Of the strong ties, {ends} fits worst: it is longer than {share} of the ties."
 
 
-def _with_ranks(contents: Contents, ranks: list[int], low: str, high: str, which: list[int] | None = None) -> list[str]:
-    """Names with the interval of their ranks, of the first nodes of the page or of those at some positions."""
-    nodes = contents.data["nodes"]
-    found = []
-    for rank, k in zip(ranks, which or range(len(ranks)), strict=True):
-        ends = (nodes[low][k], nodes[high][k]) if low in nodes else (rank, rank)
-        between = f"{ends[0]:,}" if ends[0] == ends[1] else f"{ends[0]:,}–{ends[1]:,}"
+def _with_ranks(contents: Contents, which: Sequence[int], rank: str, by: str) -> list[str]:
+    """Names of the nodes at some positions of the page, with the interval of their ranks where one is known."""
+    nodes, found = contents.data["nodes"], []
+    for k in which:
+        low, high = (nodes.get(f"{by}_{end}", nodes[rank])[k] for end in ("low", "high"))
+        between = f"{low:,}" if low == high else f"{low:,}–{high:,}"
         found.append(f'{short_name(nodes["name"][k])} <span class="whole">(rank {between})</span>')
     return found
 
@@ -341,17 +340,14 @@ def _recorded(contents: Contents) -> GraphRecord:
 
 def _columns(record: Mapping[str, Json] | None) -> str:
     """Which columns of a table were used, if the record says so."""
-    if record is None or set(record) != set(Columns._fields):
-        return ""
-    source, target, weight = (
-        value if isinstance(value, str | int) and not isinstance(value, bool) else None
-        for value in (record[name] for name in Columns._fields)
-    )
+    values = ((record or {}).get(name) for name in Columns._fields)
+    source, target, weight = (value if isinstance(value, str | int) else None for value in values)
     return "" if source is None or target is None else str(Columns(source, target, weight)).removeprefix("columns: ")
 
 
 def _source(contents: Contents) -> str:
-    return _cut(_recorded(contents).source or "A network")
+    text = _recorded(contents).source or "A network"
+    return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
 
 
 def _name(contents: Contents) -> str:
@@ -359,7 +355,3 @@ def _name(contents: Contents) -> str:
     source = _source(contents)
     name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
     return _ENDINGS.sub("", name) or source
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"

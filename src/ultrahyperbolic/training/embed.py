@@ -22,7 +22,7 @@ from .select import choose
 from .tensorboard import check_board, with_tensorboard
 
 if TYPE_CHECKING:
-    from ..graph.adapters import CellGraph
+    from anndata import AnnData
 
 
 @takes_options
@@ -92,6 +92,6 @@ def embed(
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
             found = execution.train([*boards, *callbacks])
     if is_anndata(graph):
-        cells = cast("CellGraph", graph)
+        cells = cast("AnnData", graph)
         cells.obsm["X_uh"], cells.obs["uh_rank"] = found.points, found.rank
     return found
