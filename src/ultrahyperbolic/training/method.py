@@ -28,6 +28,9 @@ _DEGREE = 33.0
 # The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are all alike, which is
 # room where ties are many, and a loss where their order can be told.
 _SMOOTH = 0.01
+# The pairs of a graph with more nodes than this crowd the cone: what is smoothed shrinks as they grow in number, and the
+# start, which knows less of so large a graph, is hotter by this power of it.
+_CROWD, _HOTTER = 10_000, 0.2
 # Without a cone nothing but equal points is smoothed, and only so that their gradient is finite.
 _EQUAL = 1e-5
 # What a sample says is noisier than what all pairs say: the share is divided by this power of the parts.
@@ -110,7 +113,8 @@ def recipe(
     temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
     smooth = _EQUAL
     if config.geometry.has_cone:
-        temperature, smooth = _WITH_CONE, _SMOOTH * dense * _SMOOTH * dense
+        crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
+        temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd
     made = replace(config, start="spectral", temperature=temperature, popularity=popular, centrality=held)
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))
