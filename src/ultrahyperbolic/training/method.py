@@ -28,8 +28,8 @@ _DEGREE = 33.0
 # The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are all alike, which is
 # room where ties are many, and a loss where their order can be told.
 _SMOOTH = 0.01
-# The pairs of a graph with more nodes than this crowd the cone: what is smoothed shrinks as they grow in number, and the
-# start, which knows less of so large a graph, is hotter by this power of it.
+# The pairs of a graph with more nodes than this crowd the cone: what is smoothed shrinks as they grow in number. Its
+# start knows less of it, and is hotter by this power of that.
 _CROWD, _HOTTER = 10_000, 0.2
 # Without a cone nothing but equal points is smoothed, and only so that their gradient is finite.
 _EQUAL = 1e-5
