@@ -5,7 +5,8 @@
                  pairs against the limit of the card, and how its time and memory grow
 ``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per second
 ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
-``large``        millions of nodes: made up, trained and ranked
+``large``        millions of nodes: made up, trained, and judged by hidden ties and by samples
+``whole``        the command ``embed`` on files of graphs, with its time and its measures
 ``equal_time``   all pairs against samples in the same time, on files of graphs
 ``distributed``  one process against several of one thread each
 ``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs beside torch's
@@ -392,40 +393,76 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
 
 
 def large(options: Options) -> Figures:
-    """Every iteration looks at all ties, and a node meets ``--others`` others."""
+    """A graph on a ring, of which every fiftieth tie is hidden, trained as ``embed`` does and judged."""
     from ultrahyperbolic.evaluation.sampled import from_samples
 
     device, figures = torch.device(options.device), Figures()
-    nodes, others, iterations = options.nodes or 1_000_000, options.others[0], options.iterations or 10
+    nodes, at = options.nodes or 1_000_000, time.perf_counter()
 
     def clock(name: str, since: float) -> float:
         figures[f"seconds_{name}"] = time.perf_counter() - since
         return time.perf_counter()
 
-    at = time.perf_counter()
+    def auc(score: Floats) -> float:
+        """The chance that a hidden tie scores higher than one of the 100,000 pairs that follow them."""
+        hidden, others = score[:-100_000], np.sort(score[-100_000:])
+        return float(np.mean([np.searchsorted(others, hidden, side) for side in ("left", "right")]) / 100_000)
+
     ends, weights = ties_on_a_ring(nodes, options.ties, device)
-    at = clock("generate", at)
-    graph = Graph.from_arrays(ends[:, 0], ends[:, 1], weights, ids=nodes, name="power law")
+    at, rng = clock("generate", at), np.random.default_rng(1)
+    hidden = rng.random(len(ends)) < 0.02
+    kept, asked = ends[~hidden], np.concatenate((ends[hidden][:100_000], rng.integers(nodes, size=(100_000, 2))))
+    graph = Graph.from_arrays(kept[:, 0], kept[:, 1], weights[~hidden], ids=nodes, name="power law")
     figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
-    del ends, weights
+    popular = graph.degree[asked].astype(float).prod(1)
+    del ends, kept, weights
     at = clock("graph", at)
-    plan = Plan.of(signature=options.signature, iterations=iterations, device=options.device)
+    plan = Plan.of(signature=options.signature, iterations=options.iterations, device=device.type)
     execution = Execution(plan, graph)
-    execution.configs = [replace(config, parts=max(1, nodes // others)) for config in execution.configs]
-    at = clock("plan", at)
+    if options.others:
+        parts = max(1, nodes // options.others[0])
+        execution.configs = [replace(config, parts=parts) for config in execution.configs]
     embedding = execution.train(measures=False)
-    at = clock("train_in_all", at)
-    seconds = embedding.run["timing"]["seconds"]
-    figures |= {"passes": iterations, "others": others, "seconds_train": seconds}
-    figures["ties_per_second"] = graph.n_edges * iterations / seconds
-    figures["pairs_per_second"] = nodes * others * iterations / seconds
-    points = torch.from_numpy(embedding.points.copy())
-    estimated = from_samples(graph, points.to(device), embedding.manifold).measures
-    figures |= {key: v for key, v in estimated.items() if key.startswith(("spearman", "recall_a", "measured"))}
-    clock("rank", at)
+    at, seconds = clock("train_in_all", at), embedding.run["timing"]["seconds"]
+    passes = embedding.run["iterations"]
+    figures |= {"passes": passes, "parts": execution.configs[0].parts, "seconds_train": seconds}
+    figures["ties_per_second"] = graph.n_edges * passes / seconds
+    points = torch.from_numpy(embedding.points.copy()).to(device)
+    figures |= from_samples(graph, points, embedding.manifold, popularity=embedding.popularity).measures
+    i, j = asked.T
+    lengths = embedding.manifold.dissimilarity(points[i], points[j]).cpu().numpy()
+    if embedding.popularity is not None:
+        lengths = lengths - embedding.popularity[i] - embedding.popularity[j]
+    figures |= {"auc_hidden_ties": auc(-lengths), "auc_preferential_attachment": auc(popular)}
+    clock("judge", at)
     figures["peak_host_gib"] = bench.peak_bytes() / 2**30
     if device.type == "cuda":
         figures["peak_device_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    return figures
+
+
+def whole(options: Options) -> Figures:
+    """The command ``embed``, measures and report included, for each file, or ``ba`` for a Barabási–Albert graph."""
+    import resource
+
+    import networkx as nx
+
+    figures, keys = Figures(), ("map", "recall_at_1", "tie_order")
+    for text in options.graphs or ["ba"]:
+        with tempfile.TemporaryDirectory() as name:
+            path, label = Path(text), Path(text).name.partition(".")[0]
+            if text == "ba":
+                path = Path(name, "ba.tsv")
+                made = nx.barabasi_albert_graph(options.nodes or 50_000, 5, seed=0)
+                path.write_text("".join(f"{i}\t{j}\n" for i, j in made.edges()), encoding="ascii")
+            began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            line = [sys.executable, "-m", "ultrahyperbolic", "embed", str(path), "-o", f"{name}/out"]
+            subprocess.run([*line, "--device", options.device], check=True)
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            figures[f"{label}_seconds"] = time.perf_counter() - began
+            figures[f"{label}_cpu_seconds"] = used.ru_utime + used.ru_stime - cpu.ru_utime - cpu.ru_stime
+            measures = json.loads(Path(name, "out", "run.json").read_text(encoding="utf-8"))["measures"]
+            figures |= {f"{label}_{key}": measures[key] for key in keys if key in measures}
     return figures
 
 
@@ -600,8 +637,8 @@ def embed_command() -> None:
 
 
 PARTS: dict[str, Callable[[Options], Figures]] = {
-    "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "equal_time": equal_time,
-    "distributed": distributed, "evaluation": evaluation,
+    "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "whole": whole,
+    "equal_time": equal_time, "distributed": distributed, "evaluation": evaluation,
 }  # fmt: skip
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -612,7 +649,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 def main() -> None:
     made = bench.parser(__doc__)
     made.add_argument("part", choices=PARTS)
-    made.add_argument("graphs", nargs="*", help="of equal_time: files")
+    made.add_argument("graphs", nargs="*", help="of equal_time and whole: files")
     made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
     made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
     made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
@@ -622,8 +659,8 @@ def main() -> None:
         "--nodes", type=int, help="of sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000"
     )
     made.add_argument("--ties", type=int, default=10_000_000, help="of large")
-    made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large 1,000, of sampled several")
-    made.add_argument("--iterations", type=int, help="of large 10, of distributed 200, of equal_time as embed takes")
+    made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large as embed has it")
+    made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
     made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large and equal_time")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
@@ -636,7 +673,7 @@ def main() -> None:
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
     made.add_argument("--backend", choices=("numba", "sampled"), default="numba", help="of distributed")
     options = made.parse_args()
-    defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu", "others": [1000]}
+    defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu"}
     for name, value in (defaults | DEFAULTS.get(options.part, {})).items():
         if getattr(options, name) is None:
             setattr(options, name, value)
