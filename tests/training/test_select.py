@@ -361,3 +361,33 @@ def test_a_notebook_shows_the_choice():
     two = uh.select("karate", dim=2, seeds=2, iterations=40, quiet=True)
     assert "±" in two._repr_html_()
     assert "try seeds=5" not in two._repr_html_()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_walk_leaves_the_ties_among_the_nodes_it_meets(directed):
+    made = nx.barabasi_albert_graph(300, 3, seed=0)
+    graph = uh.Graph.from_edges(list(made.edges()), directed=directed)
+    some = MODULE.walked(graph, 100)
+    assert some.n_nodes == 100
+    assert 100 < some.n_edges < graph.n_edges
+    assert (some.directions is None) == (graph.directions is None)
+    assert some == uh.Graph(some.ids, some.edges, some.weights, directions=some.directions)
+    shuffled = uh.Graph.from_edges([*reversed(list(made.edges()))], directed=directed)
+    assert some == MODULE.walked(shuffled, 100), "it depends on the order of rows"
+    assert MODULE.walked(graph, 300) is graph
+
+
+def test_a_large_graph_is_compared_on_some_of_its_nodes(monkeypatch, caplog):
+    sizes = []
+    monkeypatch.setattr(MODULE, "walked", lambda graph: walked(graph, 60))
+    monkeypatch.setattr(
+        MODULE, "Execution", lambda plan, graph, **k: sizes.append(graph.n_nodes) or made(plan, graph, **k)
+    )
+    graph = uh.Graph.from_edges(list(nx.barabasi_albert_graph(90, 3, seed=0).edges()))
+    found = uh.embed(graph, dim=2, iterations=48)
+    assert found.points.shape == (90, found.points.shape[1])
+    assert sizes == [60, 60]
+    assert "compared on 60 of 90 nodes" in caplog.text
+
+
+walked, made = MODULE.walked, MODULE.Execution

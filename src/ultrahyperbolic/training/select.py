@@ -1,10 +1,12 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-All geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving).
+All geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving). Of
+a large graph that is done for the ties among some of its nodes.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Sequence
@@ -18,6 +20,7 @@ from ..evaluation import SAMPLED_NODES, HeldOut, TriadicClosure, hold_out_edges,
 from ..evaluation.closure import sampled_closure
 from ..geometry import Geometry
 from ..graph import Graph
+from ..graph.ids import NodeIds
 from ..interrupted import Interrupted
 from ..options import By, Compared, complete
 from ..progress import bar
@@ -30,6 +33,10 @@ from .selection import Row, Selection
 from .start import SpectralStart
 from .train import with_pair_measures
 
+log = logging.getLogger(__name__)
+
+# Of a larger graph geometries are compared on this many of its nodes, found by a walk that starts anew at this rate.
+_NODES, _ANEW = 5_000, 0.15
 # Below this many edges none can be spared.
 _FEWEST_EDGES = 20
 # Each round takes the iterations of a training divided by this.
@@ -116,11 +123,14 @@ class _Comparison:
     def __init__(
         self, execution: Execution, time_limit: float | None, seeds: int | None = None, held_out: float = 0.1
     ) -> None:
-        plan, graph = execution.asked, execution.graph
+        plan, graph = execution.asked, walked(execution.graph)
+        if graph is not execution.graph and not execution.quiet:
+            log.warning("geometries are compared on %d of %d nodes", graph.n_nodes, execution.graph.n_nodes)
         count = _SEEDS[plan.asked["by"]] if seeds is None else check_count("seeds", seeds, 1)
         if not (is_number(held_out) and 0.0 < held_out < 1.0):
             raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
-        self.plan, self.graph, self.quiet, self.time_limit = plan, graph, execution.quiet, time_limit
+        self.plan, self.whole, self.graph = plan, execution.graph, graph
+        self.quiet, self.time_limit = execution.quiet, time_limit
         length = plan.asked["iterations"] or usual_iterations(graph, execution.machine)
         self.lengths = [max(1, length // part) for part in _ROUNDS]
         self.starts = [(execution.configs[0].seed + k) % 2**63 for k in range(count)]
@@ -151,7 +161,7 @@ class _Comparison:
 
     def run(self) -> Selection:
         """Compare them; beyond the first start of the first round, what there is no time for is left out."""
-        hints = prior(self.graph)
+        hints = prior(self.whole)
         rounds: list[dict[Geometry, Row]] = []
         alive, dropped = list(self.geometries), list[Geometry]()
         steps = len(self.lengths) * len(self.starts)
@@ -209,6 +219,26 @@ class _Comparison:
                 row.scores.append(0.0 if math.isnan(auc) else auc)
                 row.held_out.append(1.0 - row.scores[-1])
         self.measuring = (time.monotonic() - began) / len(rows)
+
+
+def walked(graph: Graph, count: int = _NODES) -> Graph:
+    """The ties among ``count`` nodes that a random walk meets; the graph itself where it has no more."""
+    if graph.n_nodes <= count or (tied := int((graph.degree > 0).sum())) <= count:
+        return graph
+    ordered, rng = graph.reordered(graph.node_order), np.random.default_rng(0)
+    offsets, heads = ordered.neighbor_lists
+    starts, node, met = np.flatnonzero(ordered.degree), -1, np.zeros(graph.n_nodes, dtype=bool)
+    while count:
+        chance, where = rng.random(2)
+        if node < 0 or chance < _ANEW:
+            node = int(starts[int(where * tied)])
+        else:
+            node = int(heads[offsets[node] + int(where * (offsets[node + 1] - offsets[node]))])
+        count -= not met[node]
+        met[node] = True
+    kept, row = met[ordered.edges].all(1), np.cumsum(met) - 1
+    ways = None if ordered.directions is None else ordered.directions[kept]
+    return type(graph)(NodeIds(range(row[-1] + 1)), row[ordered.edges[kept]], ordered.weights[kept], directions=ways)
 
 
 def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) -> list[Row]:
