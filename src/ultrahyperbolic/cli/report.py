@@ -1,5 +1,6 @@
 """``report``: the HTML report."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from . import options as opt
@@ -38,7 +39,10 @@ def report(
     from ..report import write_report
 
     with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
-        page = write_report(embedding, folder, graph=data, title=title)
+        if title is not None:
+            embedding = embedding.with_record(replace(embedding.record, title=title or None))
+            embedding.save_record(folder)
+        page = write_report(embedding, folder, graph=data)
     if as_json:
         print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
     else:
