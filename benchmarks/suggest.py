@@ -70,7 +70,7 @@ def measure(graph: Graph, repeats: int) -> Figures:
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("--graphs", nargs="+", default=[*LOOKED, *UNSEEN, *DIRECTED])
-    made.add_argument("--repeats", type=int, default=10)
+    made.add_argument("--repeats", type=int, default=20)
     options = made.parse_args()
     by_graph = {name: measure(graph_of(name), options.repeats) for name in options.graphs}
     for kind, those in (("mean", {*by_graph} - {*DIRECTED}), ("directed", {*by_graph} & {*DIRECTED})):
