@@ -337,7 +337,7 @@ def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
     which = np.floor(np.log1p((places - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
     _, which = np.unique(which, return_inverse=True)
     width: Floats = np.bincount(which, weights).astype(np.float64)
-    ties = np.bincount(which, hidden)
+    ties: Floats = np.bincount(which, hidden).astype(np.float64)
     middle = np.bincount(which, weights * scores) / width
     # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at most 9 of 19 pairs
     # are hidden ties. Where more are, few ties can be missing, and the share itself is the chance.
