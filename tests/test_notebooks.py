@@ -11,8 +11,8 @@ nbformat = pytest.importorskip("nbformat")
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples").glob("*.ipynb"))
 
 
-def test_there_are_two():
-    assert [path.stem for path in NOTEBOOKS] == ["lesmis", "minimize"]
+def test_there_are_four():
+    assert [path.stem for path in NOTEBOOKS] == ["coauthors", "connectome", "lesmis", "minimize"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

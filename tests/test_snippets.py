@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 # Pages whose Python takes more than a few seconds.
-SLOW = {"training.md", "training-loops.md", "howto-geometry.md", "layers.md", "figures.md", "report.md", "measures.md"}
+SLOW = {"training.md", "training-loops.md", "howto-geometry.md", "layers.md", "figures.md", "report.md", "measures.md",
+        "single-cell.md"}  # fmt: skip
 # Programs of others that pages mention.
 FOREIGN = {"tensorboard", "embedding-atlas", "pip", "git", "cd"}
 

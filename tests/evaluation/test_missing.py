@@ -12,9 +12,9 @@ from ultrahyperbolic.evaluation.links import hold_out_ties
 from ultrahyperbolic.evaluation.missing import (
     Calibration,
     Evidence,
-    _descending,
     _precision,
     _Sample,
+    _sample,
     _steps,
     learn,
     likeliest,
@@ -169,11 +169,45 @@ def test_precision_counts_pairs_that_stand_for_several():
 
 def test_chances_allow_for_ties_that_were_missing_before_others_were_hidden():
     """Of 100 pairs alike, 20 were hidden; 20 / 0.9 more are missing, among the 80 that are left."""
-    sample = _Sample(np.zeros((1, 100)), np.arange(100) < 20, np.ones(100), np.zeros(100))
-    _, chances = _steps(sample._replace(hidden=np.tile([True, False, False, False, False], 20)))
-    assert chances == pytest.approx([20 / 0.9 / 80] * len(chances), rel=0.01)
+    _, chances = _steps(alike(10_000, 0.2))
+    assert chances == pytest.approx([20 / 0.9 / 80] * len(chances), rel=0.1)
 
 
-def test_values_that_never_ascend():
-    assert _descending(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 3.0])).tolist() == [3.0, 1.75, 1.75]
-    assert _descending(np.array([1.0, 2.0, 3.0]), np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+def test_chances_allow_for_none_where_more_ties_came_back_than_could_if_some_were_missing():
+    """Of 100 pairs alike 60 were hidden: there is no room for as many that are missing."""
+    _, chances = _steps(alike(1000, 0.6))
+    assert chances == pytest.approx([0.6] * len(chances), rel=0.1)
+
+
+def alike(pairs, share):
+    """Pairs of one score, of which this share was hidden, evenly spread."""
+    hidden = np.diff(np.floor(share * np.arange(pairs + 1) + 1e-6)) > 0
+    return _Sample(np.zeros((1, pairs)), hidden, np.ones(pairs), np.zeros(pairs))
+
+
+def test_a_directed_graph_without_gaps_is_promised_no_more_than_came_back():
+    """In each of four groups almost everybody asks all those above, so that two thirds of the best pairs come back."""
+    rng, n = np.random.default_rng(3), 60
+    group, height = np.arange(n) % 4, np.arange(n) // 4
+    rate = np.where((group[:, None] == group) & (height[:, None] < height), 0.97, 0.01)
+    graph = Graph.from_arrays(*np.nonzero((rng.random((n, n)) < rate) & ~np.eye(n, dtype=bool)), ids=n, directed=True)
+    known = learn(graph)
+    _, scores = likeliest(Evidence(graph), known, 3)
+    assert known.chance(scores).mean() == pytest.approx(known.precision[19], abs=0.15)
+
+
+def test_chances_never_ascend():
+    rng = np.random.default_rng(4)
+    hidden = rng.random(5000) < np.linspace(0.1, 0.3, 5000)
+    _, chances = _steps(_Sample(np.zeros((1, 5000)), hidden, np.ones(5000), np.linspace(1.0, 0.0, 5000)))
+    assert (np.diff(chances) <= 1e-12).all()
+
+
+def test_pairs_of_much_heat_are_all_kept(monkeypatch):
+    """Sixty cliques of six, each without one tie: such a pair must not stand for others, nor be left out."""
+    monkeypatch.setattr(module, "_KEPT", 4000)
+    ties = [(6 * k + i, 6 * k + j) for k in range(60) for i in range(6) for j in range(i) if (i, j) != (1, 0)]
+    sample = _sample(Graph.from_edges(ties), None)
+    hot = sample.evidence[3] > 0
+    assert hot.sum() == 60
+    assert (sample.weights[hot] == 1.0).all()

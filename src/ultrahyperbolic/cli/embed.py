@@ -138,6 +138,8 @@ def embed(
     if execution.selection is None:
         claim(context, folder, overwrite=overwrite)
     about = None if record.graph is None else where_from(record.graph, graph, reading)
-    task = Task(folder, execution, replace(record, graph=about, command=command, reading=as_given(reading)))
+    task = Task(
+        folder, execution, replace(record, graph=about, command=command, title=title, reading=as_given(reading))
+    )
     begin(task)
     train_and_keep(task, keeping)

@@ -1,5 +1,6 @@
 """``report``, ``plot`` and ``export``: an embedding shown, drawn, written for other tools."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -51,7 +52,10 @@ def report(
     from ..report import write_report
 
     with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
-        page = write_report(embedding, folder, graph=data, title=title)
+        if title is not None:
+            embedding = embedding.with_record(replace(embedding.record, title=title or None))
+            embedding.save_record(folder)
+        page = write_report(embedding, folder, graph=data)
     if as_json:
         print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
     else:

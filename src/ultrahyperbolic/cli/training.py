@@ -182,8 +182,8 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
     kept = {name: getattr(before, name) for name in ("graph", "training", "select", "command", "call", "reading")}
-    timing = replace(record.timing, started=before.timing.started)
-    return embedding.with_record(replace(record, timing=timing, **kept)), checkpoints
+    timing, title = replace(record.timing, started=before.timing.started), keeping.title or before.title
+    return embedding.with_record(replace(record, timing=timing, title=title, **kept)), checkpoints
 
 
 def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:
@@ -230,7 +230,7 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
 
     def report() -> None:
         with bar("report", show=not keeping.quiet):
-            write_report(complete, task.folder, title=keeping.title)
+            write_report(complete, task.folder)
 
     with refusing(OSError, about="cannot save the embedding: "):
         complete.save_record(task.folder)

@@ -152,6 +152,8 @@ class RunRecord(_Record):
     """The options of reading the graph, as they were given."""
     command: str | None = None
     """What was typed."""
+    title: str | None = None
+    """That of the report, where one was given."""
     call: str | None = None
     """The call in Python that does the training again."""
     other: Mapping[str, Json] = field(default_factory=dict)

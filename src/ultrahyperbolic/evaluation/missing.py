@@ -28,8 +28,8 @@ MISSING = 0.1
 FEWEST_TIES = 20
 # How long heat spreads, in how many terms of the exponential series; what is added to it before its logarithm is taken.
 _TIME, _TERMS, _FLOOR = 3.0, 12, 0.1
-# Ties are hidden until there are _ENOUGH, in so many rounds.
-_ENOUGH, _ROUNDS = 500, (2, 10)
+# Ties are hidden until there are _ENOUGH, in so many rounds: few rounds would not tell chances from luck.
+_ENOUGH, _ROUNDS = 500, (5, 10)
 # How strongly a round holds the regression to heat alone.
 _RIDGE = 10.0
 _NEWTON = 50  # steps at most
@@ -40,11 +40,14 @@ _ALL_NODES, _SOME_NODES = 3000, 500
 _HUB = 500
 # Pairs that a round keeps, and numbers that are computed at once: they bound the memory.
 _KEPT, _AT_ONCE = 40_000, 1 << 20
-# The best pairs, of all rounds, whose shares of hidden ties are averaged; each further step is twice as wide.
-_FIRST = 20
+# The best pairs, of all rounds, whose share of hidden ties is counted at once; each further step is wider by a factor.
+_FIRST, _WIDER = 40, 1.5
+# The chances that a step can have, descending; how likely two steps are to have the same one before they are counted.
+_CHANCES, _SAME = 1.0 / (1.0 + np.exp(np.linspace(-5.0, 14.0, 77))), 0.3
+# How much likelier a tenth of the ties is to be missing already than none is, before the hidden ones are counted.
+_ODDS = 10.0
 # Up to how many suggestions the share of right ones is known.
 _LISTED = 100
-_SUREST = 0.95  # no tie is certain
 
 Progress = Callable[[float, str], None]
 
@@ -178,19 +181,6 @@ class Evidence:
                 free &= ~chosen[:, None] | (nodes > some)
             yield _Part(some, self.of(some, into=into), free)
 
-    def common(self, i: int, j: int) -> Ints:
-        """The nodes that are tied to both."""
-        return np.intersect1d(self._tied(i), self._tied(j))
-
-    def joined_by_three(self, i: int, j: int) -> bool:
-        """Whether a neighbour of the one is tied to a neighbour of the other."""
-        ends = self._tied(j)
-        return any(len(np.intersect1d(self._tied(int(node)), ends)) for node in self._tied(i))
-
-    def _tied(self, node: int) -> Ints:
-        offsets, nodes = self.graph.neighbor_lists
-        return nodes[offsets[node] : offsets[node + 1]]
-
     def rows(self, seed: int = 0) -> Ints:
         """The nodes whose pairs are looked at, ascending: all, or of a large graph those with strong evidence and some
         others.
@@ -239,12 +229,9 @@ def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibra
     for seed in range(rounds):
         progress(seed / (rounds + 1), f"hiding a tenth of the ties, {seed + 1} of {rounds}")
         samples.append(_standard(_sample(graph, seed))[0])
-    # What one half of the rounds taught is tried on the other half.
-    halves = samples[::2], samples[1::2]
-    for half, other in (halves, halves[::-1]):
-        slopes = _fitted(other)
-        for sample in half:
-            sample.scores[:] = slopes @ sample.evidence
+    # What the other rounds taught is tried on each round.
+    for k, sample in enumerate(samples):
+        sample.scores[:] = _fitted(samples[:k] + samples[k + 1 :]) @ sample.evidence
     progress(rounds / (rounds + 1), "weighing the evidence")
     tried = _joined(samples)
     steps, chances = _steps(tried)
@@ -280,7 +267,10 @@ def _joined(samples: Sequence[_Sample]) -> _Sample:
 
 
 def _sample(graph: Graph, seed: int | None) -> _Sample:
-    """Hide a tenth of the ties, or none without a seed; keep these pairs, those of much heat and some of the others."""
+    """Hide a tenth of the ties, or none without a seed; keep these pairs, those of much heat and some of the others.
+
+    A hot pair that is left out, or that stands for many, would make the shares among the best pairs wrong.
+    """
     rest, hidden = graph, np.empty((0, 2), dtype=np.int64)
     if seed is not None:
         rest, hidden = hold_out_ties(graph, MISSING, seed)
@@ -292,7 +282,7 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
     kept = []
     for some, values, free in evidence.parts(rows):
         was = taken[:, some].toarray() > 0.0
-        heat = np.exp(values[0])
+        heat = np.maximum(np.exp(values[0]) - _FLOOR, 1e-12)
         likely = np.where(was, 1.0, np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean())))
         found = np.nonzero(free & (rng.random(free.shape) < likely))
         kept.append(_Sample(values[:, found[0], found[1]], was[found], 1.0 / likely[found], np.zeros(len(found[0]))))
@@ -340,31 +330,43 @@ def _precision(sample: _Sample) -> Floats:
 
 
 def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Scores, descending, and the share of hidden ties around each, in steps each twice as wide as the last."""
+    """Scores, descending, and the chance of a tie around each, in steps that grow wider."""
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
     places = np.cumsum(weights)
-    which = np.floor(np.log2(1.0 + (places - weights) / _FIRST)).astype(np.int64)
+    which = np.floor(np.log1p((places - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
     _, which = np.unique(which, return_inverse=True)
     width: Floats = np.bincount(which, weights).astype(np.float64)
-    ties = np.bincount(which, hidden)
+    ties: Floats = np.bincount(which, hidden).astype(np.float64)
     middle = np.bincount(which, weights * scores) / width
-    # One pair more than there was, which chance made a tie or not: nothing is impossible.
-    shares = _descending((ties + hidden.sum() / places[-1]) / (width + 1.0), width)
-    # For every hidden tie there is one that was missing before, and counted as none: it is sought among the others.
-    chances = np.minimum(shares / (1.0 - MISSING) / np.maximum(1.0 - shares, 1e-9), _SUREST)
-    return tuple(middle.tolist()), tuple(chances.tolist())
+    # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at most 9 of 19 pairs
+    # are hidden ties. Where more are, few ties can be missing, and the share itself is the chance.
+    found = (1.0 - MISSING) * _CHANCES
+    some, likely = _descending(ties, width, found / (1.0 + found))
+    none, likelier = _descending(ties, width, _CHANCES)
+    doubt = 1.0 / (1.0 + _ODDS * math.exp(min(likely - likelier, 700.0)))
+    return tuple(middle.tolist()), tuple(((1.0 - doubt) * some + doubt * none).tolist())
 
 
-def _descending(values: Floats, widths: Floats) -> Floats:
-    """The nearest values that never ascend, by weighted squares: neighbours that do are pooled."""
-    pools: list[tuple[float, float, int]] = []
-    for value, width in zip(values.tolist(), widths.tolist(), strict=True):
-        pools.append((value, width, 1))
-        while len(pools) > 1 and pools[-2][0] < pools[-1][0]:
-            (a, m, i), (b, n, j) = pools[-2:]
-            pools[-2:] = [((a * m + b * n) / (m + n), m + n, i + j)]
-    return np.concatenate([np.full(count, value) for value, _, count in pools])
+def _descending(ties: Floats, widths: Floats, shares: Floats) -> tuple[Floats, float]:
+    """The expected chances [b] of steps, which never ascend, and how likely the counted ties are (its logarithm).
+
+    ``ties`` [b] of ``widths`` [b] pairs were hidden, of which each chance of ``_CHANCES`` lets one expect ``shares``.
+    """
+    n, lower = len(shares), np.arange(len(shares))[::-1, None]
+    move = _SAME * np.eye(n) + np.triu(np.full((n, n), 1.0 - _SAME), 1) / np.maximum(lower, 1)
+    move = np.log(move, out=np.full((n, n), -math.inf), where=move > 0.0)
+    fits = np.outer(ties, np.log(shares)) + np.outer(widths - ties, np.log1p(-shares))
+    before = [fits[0] - math.log(n)]
+    for fit in fits[1:]:
+        before.append(fit + np.logaddexp.reduce(before[-1][:, None] + move, axis=0))
+    chances, after = np.empty(len(fits)), np.zeros(n)
+    for k in reversed(range(len(fits))):
+        mine = before[k] + after
+        mine = np.exp(mine - mine.max())
+        chances[k] = mine @ _CHANCES / mine.sum()
+        after = np.logaddexp.reduce(move + fits[k] + after, axis=1)
+    return chances, float(np.logaddexp.reduce(before[-1]))
 
 
 def likeliest(

@@ -28,7 +28,8 @@ def write_report(
 
     In a folder, ``file`` is called ``report.html``. ``graph`` is the one that was embedded, with its nodes in the order
     of the embedding; it is only needed where the embedding does not have it, as after loading. Without a graph, the
-    report leaves out the ties and says so. ``title`` is the heading; default: the name of the graph.
+    report leaves out the ties and says so. ``title`` is the heading; default: the last one given to a command, or
+    the name of the graph.
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
@@ -43,7 +44,7 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
-    return assemble(gather(embedding, graph), title)
+    return assemble(gather(embedding, graph), title or embedding.record.title)
 
 
 def assemble(contents: Contents, title: str | None = None) -> str:

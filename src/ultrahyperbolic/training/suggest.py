@@ -127,11 +127,13 @@ def _on_the_map(embedding: Embedding, pairs: Ints) -> tuple[Floats, Floats]:
 def _reason(evidence: Evidence, i: int, j: int, nearness: float) -> str:
     """Why two nodes may be tied, in words."""
     parts = ["tied the other way"] if evidence.graph.is_directed and evidence.arcs[j, i] else []
-    shared = len(evidence.common(i, j))
-    if shared:
+    offsets, nodes = evidence.graph.neighbor_lists
+    mine, theirs = (nodes[offsets[node] : offsets[node + 1]] for node in (i, j))
+    if shared := len(np.intersect1d(mine, theirs)):
         parts.append(f"{shared} common neighbour{'s' * (shared != 1)}")
     else:
-        parts.append("neighbours that are tied" if evidence.joined_by_three(i, j) else "no short path")
+        three = any(np.isin(nodes[offsets[node] : offsets[node + 1]], theirs).any() for node in mine)
+        parts.append("neighbours that are tied" if three else "no short path")
     if nearness <= _NEAR:
         parts.append("near on the map")
     elif nearness > _FAR:
