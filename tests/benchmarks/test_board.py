@@ -236,15 +236,6 @@ def test_ranks_of_further_seeds_are_looked_for_in_the_intervals(board, monkeypat
     assert found["ranks:karate/median_width"] == 0.5
 
 
-@pytest.mark.slow
-def test_goals_are_compared(board, tmp_path):
-    picture = tmp_path / "goals.png"
-    found = board("goals", "--graphs", "karate", "--seeds", "1", *SHORT, "--plot", picture)
-    assert {key.split("_")[1] for key in found} == {"balanced", "hierarchy", "neighbours", "ties"}
-    assert found["karate_ties_map"] == found["karate_neighbours_map"]
-    assert picture.stat().st_size > 5000
-
-
 def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_path, board):
     parts = sys.modules["board"]
 
