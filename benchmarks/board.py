@@ -75,7 +75,7 @@ def leaders() -> list[int]:
 
 
 def deltas(loaded: Loaded, trainings: Sequence[Trained], how: How) -> list[Floats]:
-    return [measure(loaded.graph, t.job.geometry, t.points, how.place).delta for t in trainings]
+    return [measure(loaded.graph, t.job.geometry, t.points, how.place, t.popularity).delta for t in trainings]
 
 
 def said(figures: Mapping[str, Value], stem: str) -> str:

@@ -153,6 +153,18 @@ def test_a_run_gives_what_embed_gives(board):
         assert found[f"karate/Q2_2/new/1/{what}"] == pytest.approx(alone[what])
 
 
+def test_rankings_are_those_of_embed_with_its_popularity():
+    from board import deltas
+    from board_graphs import load_graph
+    from board_run import How, Job, train
+
+    from ultrahyperbolic import embed
+
+    loaded, how = load_graph("karate"), How(iterations=40)
+    (found,) = deltas(loaded, train(loaded, [Job(Geometry(3, 3), 1)], "new", how), how)
+    np.testing.assert_allclose(found, embed(loaded.graph, seed=1, iterations=40, quiet=True).delta, rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on(board, monkeypatch, tmp_path):
     import board_run
