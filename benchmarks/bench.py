@@ -154,13 +154,12 @@ def fill(path: Path, texts: Mapping[str, str]) -> None:
 
 
 class Panel(NamedTuple):
-    """Lines by label, each of x and y."""
+    """Lines by label, each of x and y, on logarithmic scales."""
 
     x: str
     y: str
     title: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    scale: str = "log"
 
 
 def draw(path: Path, *panels: Panel) -> None:
@@ -171,7 +170,7 @@ def draw(path: Path, *panels: Panel) -> None:
     for axis, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         for label, (x, y) in panel.lines.items():
             axis.plot(x, y, ".-", label=label)
-        axis.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, xscale=panel.scale, yscale=panel.scale)
+        axis.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, xscale="log", yscale="log")
         axis.grid(alpha=0.3)
         if len(panel.lines) > 1:
             axis.legend(fontsize="small")

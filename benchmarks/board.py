@@ -12,7 +12,6 @@ tables of the docs from such files.
 ``nips``         NIPS by its signature alone, beside the paper's figures
 ``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
 ``choice``       the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
-``goals``        mAP, tie order and ρ of the four goals on four graphs, in Q^{2,2} (``--plot`` draws them)
 ``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
 """
@@ -28,7 +27,7 @@ from typing import Any
 import board_run
 import numpy as np
 import torch
-from bench import Figures, Floats, Ints, Panel, Value, add_folder, draw, load, mean, parser, save
+from bench import Figures, Floats, Ints, Value, add_folder, load, mean, parser, save
 from board_graphs import Loaded, depths_known, load_graph, of_half
 from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
 
@@ -76,7 +75,7 @@ def leaders() -> list[int]:
 
 
 def deltas(loaded: Loaded, trainings: Sequence[Trained], how: How) -> list[Floats]:
-    return [measure(loaded.graph, t.job.geometry, t.points, how.place).delta for t in trainings]
+    return [measure(loaded.graph, t.job.geometry, t.points, how.place, t.popularity).delta for t in trainings]
 
 
 def said(figures: Mapping[str, Value], stem: str) -> str:
@@ -192,28 +191,6 @@ def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
     return execution.configs[0].geometry, embedding, time.perf_counter() - began
 
 
-def goals(asked: Namespace) -> Figures:
-    names = asked.graphs or ("lesmis", "tree_with_cycles", "power_law", "celegans")
-    runs = {
-        goal: Cells(run(asked.folder, names, [KEYS["Q2_2"]], asked.seeds, replace(asked.how, goal=goal)))
-        for goal in GOALS
-    }
-    figures: Figures = {}
-    for name in names:
-        for goal, cells in runs.items():
-            mine = {what: cells.value(name, "Q2_2", "new", what) for what in MEASURES}
-            figures |= {f"{name}_{goal}_{what}": v for what, v in mine.items() if not math.isnan(v)}
-            print(f"{name}, {goal}: {said(mine, '')}")
-    if asked.plot:
-        panels = []
-        for name in names:
-            keys = {str(goal): [f"{name}_{goal}_{what}" for what in ("spearman_all", "map")] for goal in GOALS}
-            points = {goal: ([figures[rho]], [figures[precision]]) for goal, (rho, precision) in keys.items()}
-            panels.append(Panel("hierarchy: ρ with strength", "neighbours: mAP", name, points, "linear"))
-        draw(asked.plot, *panels)
-    return figures
-
-
 def intervals(loaded: Loaded, seeds: int, how: How) -> tuple[Ints, Ints]:
     """The least and the largest rank of each node [n] that ``embed(seeds=)`` gives."""
     words: dict[str, Any] = {"seeds": seeds, "iterations": how.iterations, "device": how.place.device}
@@ -276,7 +253,7 @@ def central(loaded: Loaded, score: Floats) -> float:
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
     "run": run_part, "table": table_part, "karate": karate, "nips": nips, "longer": longer, "choice": choice,
-    "goals": goals, "ranks": ranks, "depth": depth,
+    "ranks": ranks, "depth": depth,
 }  # fmt: skip
 
 
@@ -296,7 +273,6 @@ def main() -> None:
     made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
     made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
     made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
-    made.add_argument("--plot", type=Path, help="of goals: draw mAP over ρ here")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--threads", type=int, help="of the CPU (default: all)")
     asked = made.parse_args()

@@ -2,7 +2,8 @@
 
   python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
   python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
-  python benchmarks/truth.py board       the measures and the agreement between seeds on the graphs of the board
+  python benchmarks/truth.py board       the measures and the agreement between runs on the graphs of the board
+  python benchmarks/truth.py goals       the same of the four goals, by two seeds, and their processor time
   python benchmarks/truth.py directed    height, neighbours both ways and all ordered pairs of directed graphs
   python benchmarks/truth.py held-out    the direction of a tenth of the one-way ties, hidden: ours and SpringRank's
   python benchmarks/truth.py flows       a ring, a tree whose leaves lead back to the root, a symmetric graph
@@ -17,7 +18,8 @@ alpha 0.01; `undirected` is an embedding without the directions. All ties but th
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,12 +30,13 @@ import numpy as np
 import torch
 from bench import Figures, Floats, Ints
 from board_graphs import load_graph, of_half
-from graphs import GENERATED
+from graphs import GENERATED, star_with_path
 from scipy.stats import rankdata, spearmanr
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.evaluation import closeness
 from ultrahyperbolic.evaluation.directed import directed_measures, direction
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
@@ -41,6 +44,7 @@ from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
 from ultrahyperbolic.graph.flow import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.plot import plane
+from ultrahyperbolic.training.method import GOALS, Goal
 from ultrahyperbolic.training.start import SpectralStart
 
 SEEDS = ORDERS = 3
@@ -52,12 +56,6 @@ def caterpillar(spine: int, legs: int) -> nx.Graph:
     return made
 
 
-def star_with_path(leaves: int, length: int) -> nx.Graph:
-    made = nx.star_graph(leaves)
-    nx.add_path(made, [0, *range(leaves + 1, leaves + 1 + length)])
-    return made
-
-
 TEXTBOOK: dict[str, Callable[[], nx.Graph]] = {
     **{f"tree_{r}_{h}": partial(nx.balanced_tree, r, h) for r, h in ((2, 6), (3, 4), (4, 3), (5, 3))},
     **{f"path_{n}": partial(nx.path_graph, n) for n in (11, 51)},
@@ -65,26 +63,32 @@ TEXTBOOK: dict[str, Callable[[], nx.Graph]] = {
     "barbell": partial(nx.barbell_graph, 8, 5),
     "lollipop": partial(nx.lollipop_graph, 8, 8),
     "caterpillar": partial(caterpillar, 9, 3),
-    "star_with_path": partial(star_with_path, 10, 6),
+    "star_with_path": lambda: nx.Graph(star_with_path(11, 5).edges.tolist()),
     "wheel": partial(nx.wheel_graph, 16),
 }
+ANSWERS = ("map", "recall_at_1", "tie_order", "strongest_tie", "seconds")
 # Whether the truth is a number that is small at the top.
 OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
 # Whether the truth is a number that is small at the source of a tie.
 DIRECTED = {"cs-hiring": True, "worm": False, "law-advice": True, "ht-advice": False, "foodweb-benguela": True}
 
 
-def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> Floats:
-    """δ [seeds · orders, n] of bare embeddings, of rows in several orders."""
-    found = []
-    (i, j), ids = graph.edges.T, graph.ids
-    rows = [(ids[a], ids[b], w) for a, b, w in zip(i.tolist(), j.tolist(), graph.weights.tolist(), strict=True)]
+def trained(
+    graph: Graph, seeds: int = SEEDS, orders: int = ORDERS, goal: Goal = "balanced"
+) -> tuple[Floats, list[Figures]]:
+    """δ [seeds · orders, n] of bare embeddings, of rows and nodes in several orders; measures and processor time."""
+    deltas, measures = [], []
+    (i, j), n = graph.edges.T, graph.n_nodes
     for order in range(orders):
-        drawn = np.random.default_rng(order).permutation(len(rows)) if order else range(len(rows))
-        shuffled = Graph.from_edges([rows[k] for k in drawn])
-        back = [shuffled.index(node) for node in ids]
-        found += [uh.embed(shuffled, seed=seed, quiet=True).delta[back] for seed in range(seeds)]
-    return np.array(found)
+        rng = np.random.default_rng(order)
+        at, rows = (rng.permutation(size) if order else np.arange(size) for size in (n, graph.n_edges))
+        shuffled = Graph.from_arrays(at[i[rows]], at[j[rows]], graph.weights[rows], ids=n)
+        for seed in range(seeds):
+            began = time.process_time()
+            run = uh.embed(shuffled, goal=goal, seed=seed, quiet=True)
+            measures.append({**run.record.measures, "seconds": time.process_time() - began})
+            deltas.append(run.delta[at])
+    return np.array(deltas), measures
 
 
 def kinds_of(graph: Graph, hops: Floats) -> list[list[int]]:
@@ -116,7 +120,7 @@ def textbook() -> Figures:
         graph = uh.as_graph(make())
         hops = hops_from(graph, np.arange(graph.n_nodes)).astype(np.float64)
         far, kinds = hops.sum(1), kinds_of(graph, hops)
-        delta = trained(graph)
+        delta, _ = trained(graph)
         figures[f"{name}:centre_first"] = bench.mean(float(far[row.argmin()] == far.min()) for row in delta)
         figures[f"{name}:rho_closeness"] = min(rho(row, far, kinds) for row in delta)
         figures[f"{name}:stability"] = min(rho(a, b, kinds) for a, b in itertools.combinations(delta, 2))
@@ -175,7 +179,7 @@ def outside(folder: Path) -> Figures:
         def agreement(score: Floats, rows: np.ndarray = some, truth: Floats = truth) -> float:
             return float(spearmanr(score[rows], truth[rows]).statistic)
 
-        delta = trained(graph)
+        delta, _ = trained(graph)
         rng = np.random.default_rng(0)
         draws = [rng.choice(some, len(some)) for _ in range(200)]
         own = [agreement(-row) for row in delta]
@@ -198,20 +202,32 @@ def outside(folder: Path) -> Figures:
     return figures
 
 
-def board(folder: Path) -> Figures:
-    """Means over the seeds of the measures, and how far the rankings of two seeds agree."""
+def board(folder: Path, names: Sequence[str], goals: Mapping[str, Goal], seeds: int, orders: int) -> Figures:
+    """Means over the runs of the measures, how far two runs agree, and the means over the graphs of each half.
+
+    ``goals`` has each goal under the first part of its keys; ``time`` is that of the processor, relative to the first.
+    """
     figures: Figures = {}
-    for name in of_half("both"):
+    for name, (stem, goal) in itertools.product(names, goals.items()):
         graph = load_graph(name, folder).graph
-        runs = [uh.embed(graph, seed=seed, quiet=True) for seed in range(SEEDS)]
-        for key in ("map", "recall_at_1", "tie_order", "strongest_tie"):
-            if key in runs[0].record.measures:
-                figures[f"{name}:{key}"] = bench.mean(run.record.measures[key] for run in runs)
-        pairs = list(itertools.combinations(runs, 2))
-        figures[f"{name}:stability"] = bench.mean(float(spearmanr(a.delta, b.delta).statistic) for a, b in pairs)
-        tops = [set(np.argsort(run.delta)[:5].tolist()) for run in runs]
-        figures[f"{name}:first_five"] = bench.mean(len(a & b) for a, b in itertools.combinations(tops, 2))
-        print(*(f"{key} {value:.3f}" for key, value in figures.items() if key.startswith(f"{name}:")), flush=True)
+        uh.embed(graph, goal=goal, iterations=20, quiet=True)  # which compiles, untimed
+        delta, measures = trained(graph, seeds, orders, goal)
+        mine = {key: bench.mean(each.get(key, math.nan) for each in measures) for key in ANSWERS}
+        mine["rho_closeness"] = bench.mean(spearmanr(-row, closeness(graph))[0] for row in delta)
+        agree = [float(spearmanr(a, b)[0]) for a, b in itertools.combinations(delta, 2)]
+        mine |= {"stability": bench.mean(agree), "least_stability": min(agree)}
+        tops = [set(np.argsort(row)[:5].tolist()) for row in delta]
+        mine["first_five"] = bench.mean(len(a & b) for a, b in itertools.combinations(tops, 2))
+        figures |= {f"{stem}{name}:{key}": value for key, value in mine.items()}
+        print(goal, name, *(f"{key} {value:.3f}" for key, value in mine.items()), flush=True)
+    for half, stem, key in itertools.product(("looked", "unseen", "both"), goals, mine):
+        some = [figures[f"{stem}{name}:{key}"] for name in of_half(half) if name in names]
+        figures[f"{stem}{half}:{key}"] = min(some, default=math.nan) if key == "least_stability" else bench.mean(some)
+    for stem in goals:
+        figures[f"{stem}both:time"] = figures[f"{stem}both:seconds"] / figures[f"{next(iter(goals))}both:seconds"]
+    shown = (*mine, "time")
+    rows = [[goal, *(bench.cell(figures[f"{stem}both:{key}"]) for key in shown)] for stem, goal in goals.items()]
+    print(bench.table(["goal", *shown], rows))
     return figures
 
 
@@ -390,11 +406,14 @@ def worm(folder: Path, path: Path) -> Figures:
 def main() -> None:
     made = bench.parser(__doc__)
     parts: dict[str, Callable[[Path, int], Figures]] = {
-        "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at), "board": lambda at, _: board(at),
+        "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at),
+        "board": lambda at, _: board(at, options.graphs, {"": "balanced"}, SEEDS, ORDERS),
+        "goals": lambda at, _: board(at, options.graphs, {f"{goal}:": goal for goal in GOALS}, 2, 1),
         "directed": directed, "held-out": held_out, "flows": lambda *_: flows(),
         "dup-div": lambda _, seeds: dup_div(4 * seeds), "worm": lambda at, _: worm(at, options.plot),
     }  # fmt: skip
     made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
+    made.add_argument("--graphs", nargs="+", default=of_half("both"), metavar="NAME", help="of board and goals: these")
     made.add_argument("--seeds", type=int, default=5, help="splits of held-out, a quarter of dup-div's (default: 5)")
     made.add_argument("--plot", type=Path, default=Path("worm.png"), help="of worm: draw it here (default: worm.png)")
     bench.add_folder(made)
