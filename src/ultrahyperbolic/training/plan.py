@@ -162,7 +162,7 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
-    made = made if whole else replace(made, finish=0.0)
+    made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)
 
