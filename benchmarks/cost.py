@@ -7,7 +7,6 @@
 ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
 ``large``        millions of nodes: made up, trained, and judged by hidden ties and by samples
 ``whole``        the command ``embed`` on files of graphs, with its time and its measures
-``equal_time``   all pairs against samples in the same time, on files of graphs
 ``distributed``  one process against several of one thread each
 ``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs beside torch's
 
@@ -36,12 +35,11 @@ from bench import slope as exponent
 
 import ultrahyperbolic
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.engines.base import BatchState, Machine, Precision, RunSpec, Schedule
-from ultrahyperbolic.geometry import Geometry, Manifold
+from ultrahyperbolic.engines.base import BatchState, Precision, RunSpec, Schedule
+from ultrahyperbolic.geometry import Manifold
 from ultrahyperbolic.graph import Graph, read_graph
 from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes, Scope
 from ultrahyperbolic.objective.tables import Measure
-from ultrahyperbolic.options import complete
 from ultrahyperbolic.pairs.kinds import kernel_space
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.plan import Plan
@@ -457,7 +455,7 @@ def whole(options: Options) -> Figures:
                 path.write_text("".join(f"{i}\t{j}\n" for i, j in made.edges()), encoding="ascii")
             began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
             line = [sys.executable, "-m", "ultrahyperbolic", "embed", str(path), "-o", f"{name}/out"]
-            subprocess.run([*line, "--device", options.device], check=True)
+            subprocess.run([*line, "--device", options.device], check=True, stdout=sys.stderr)
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             figures[f"{label}_seconds"] = time.perf_counter() - began
             figures[f"{label}_cpu_seconds"] = used.ru_utime + used.ru_stime - cpu.ru_utime - cpu.ru_stime
@@ -492,53 +490,6 @@ def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple
     kept[1:] &= keys[1:] != keys[:-1]
     keys, strength = keys[kept], strength[kept]
     return torch.stack((keys // n, keys % n), 1).cpu().numpy(), (1.0 + strength.double()).cpu().numpy()
-
-
-MEASURES = ("recall_at_1", "violated_orders", "map", "tie_order", "spearman_all")
-
-
-def equal_time(options: Options) -> Figures:
-    """``exact``: all pairs in every iteration. ``parts`` (as ``embed``) and ``ties`` (drawn) then have as long."""
-    every: Figures = {}
-    for text in options.graphs or ["karate"]:
-        graph, name = bench.graph_named(text), Path(text).name.partition(".")[0]
-        figures = compared(graph, options)
-        print(f"{name:12} {'seconds':>9} {'iterations':>11} " + " ".join(f"{what:>15}" for what in MEASURES))
-        for way in ("exact", "parts", "ties"):
-            values = " ".join(f"{figures.get(f'{way}_{what}', float('nan')):15.4f}" for what in MEASURES)
-            spent = f"{figures[f'{way}_seconds']:9.1f} {figures[f'{way}_iterations']:11.0f}"
-            print(f"{way:12} {spent} {values}", flush=True)
-        every |= {f"{name}_{what}": value for what, value in figures.items()}
-        save(every, options.json)
-    return every
-
-
-def compared(graph: Graph, options: Options) -> Figures:
-    """Measures and seconds of the three trainings of a graph."""
-    from ultrahyperbolic.engines.registry import resolve
-
-    place, figures = Machine(options.device), Figures()
-    used = resolve(place, graph.n_nodes).torch_device
-
-    def train(name: str, execution: Execution) -> None:
-        began = time.perf_counter()
-        embedding = execution.train(measures=False)
-        figures[f"{name}_seconds"] = time.perf_counter() - began
-        figures[f"{name}_iterations"] = embedding.run["iterations"]
-        measures = with_pair_measures(graph, embedding, quiet=True, device=used).record.measures
-        figures.update({f"{name}_{what}": measures[what] for what in MEASURES if what in measures})
-
-    plan = Plan(Geometry(*options.signature), complete({"iterations": options.iterations, **vars(place)}))
-    drawn = plan.but(backend="sampled")
-    for each in (plan, drawn):  # what is compiled is compiled before the clock runs
-        Execution(each.but(iterations=8), graph).train(measures=False)
-    exact = Execution(plan, graph)
-    exact.configs = [replace(config, parts=1) for config in exact.configs]
-    train("exact", exact)
-    limit = figures["exact_seconds"]
-    train("parts", Execution(plan.but(time_limit=limit), graph))
-    train("ties", Execution(drawn.but(time_limit=limit), graph))
-    return figures
 
 
 # Where a process writes the processor's time that it took.
@@ -638,7 +589,7 @@ def embed_command() -> None:
 
 PARTS: dict[str, Callable[[Options], Figures]] = {
     "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "whole": whole,
-    "equal_time": equal_time, "distributed": distributed, "evaluation": evaluation,
+    "distributed": distributed, "evaluation": evaluation,
 }  # fmt: skip
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -649,7 +600,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 def main() -> None:
     made = bench.parser(__doc__)
     made.add_argument("part", choices=PARTS)
-    made.add_argument("graphs", nargs="*", help="of equal_time and whole: files")
+    made.add_argument("graphs", nargs="*", help="of whole: files")
     made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
     made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
     made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
@@ -661,7 +612,7 @@ def main() -> None:
     made.add_argument("--ties", type=int, default=10_000_000, help="of large")
     made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large as embed has it")
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
-    made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large and equal_time")
+    made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
     made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))
@@ -678,7 +629,7 @@ def main() -> None:
         if getattr(options, name) is None:
             setattr(options, name, value)
     figures = PARTS[options.part](options)
-    if not options.child and options.part not in ("gpu", "equal_time"):
+    if not options.child and options.part != "gpu":
         show(figures)
     save(figures, options.json)
 
