@@ -214,7 +214,7 @@ def board(folder: Path, names: Sequence[str], goals: Mapping[str, Goal], seeds: 
         delta, measures = trained(graph, seeds, orders, goal)
         mine = {key: bench.mean(each.get(key, math.nan) for each in measures) for key in ANSWERS}
         mine["rho_closeness"] = bench.mean(spearmanr(-row, closeness(graph))[0] for row in delta)
-        # Orders of one seed train alike, so that only pairs of different seeds tell anything.
+        # Orders of one seed train nearly alike: pairs of different seeds are the harder ones.
         pairs = [(a, b) for a, b in itertools.combinations(range(len(delta)), 2) if (b - a) % seeds]
         agree = [float(spearmanr(delta[a], delta[b])[0]) for a, b in pairs]
         mine |= {"stability": bench.mean(agree), "least_stability": min(agree)}
