@@ -173,14 +173,9 @@ class NumbaEngine(Engine):
         prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         slabs = self.communicator.owned(len(work.sums))
-        workers = 1 if pool is None else min(self._threads, len(slabs))
-
-        def some(start: int) -> None:
-            for s in slabs[start::workers]:
-                _slab(run.arrays.offsets, self._edges.heights, *shared, s)
-
+        each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)
         if near is None or not near.look(run.arrays, run.space, now, prepared, self._edges, work):
-            list((map if pool is None else pool.map)(some, range(workers)))
+            list((map if pool is None else pool.map)(each, slabs))
             if self.communicator.size > 1:
                 exchange_slabs(self.communicator, work)
             if near is not None and not near.given_up:
