@@ -114,11 +114,11 @@ def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[s
 
 @pytest.mark.slow
 def test_a_terminal_sees_how_far_the_training_is(tmp_path):
-    words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 3, "--no-report")
+    words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 12, "--no-report")
     code, shown = on_terminal(*words, folder=tmp_path)
     assert code == 0, shown
     run = json.loads((tmp_path / "club" / "run.json").read_text())
-    # As many iterations as there is time for.
+    # As many iterations as the start leaves time for.
     assert 100 < run["config"]["iterations"] < 1_000_000
     total = run["config"]["iterations"]
     assert re.search(rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown), shown
