@@ -89,3 +89,18 @@ def test_it_is_least_where_sums_of_distances_are_those_of_hops():
 
     assert term(points) == pytest.approx(0.0, abs=1e-12)
     assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
+
+
+def test_means_over_components_longer_than_a_block():
+    from ultrahyperbolic.engines.triton.closeness import ClosenessTerm
+
+    rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
+    component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n = len(component)
+    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, 0.1, 2, 4)
+    values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
+    found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
+    for number in range(len(sizes)):
+        mine = torch.from_numpy(component == number)
+        mean = (values[mine] * counts[mine]).sum() / counts[mine].sum().clamp_min(1.0)
+        torch.testing.assert_close(found[mine], mean.expand(sizes[number]))

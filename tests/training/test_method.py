@@ -140,3 +140,22 @@ def test_replaced_settings_are_still_checked():
         replace(TrainingConfig(), finish=1.0)
     with pytest.raises(ValueError, match="parts must be at least 1, got 0"):
         TrainingConfig(parts=0)
+
+
+def test_above_ten_thousand_nodes_the_start_is_hotter_and_less_of_the_cone_is_smoothed():
+    usual, large = (recipe(TrainingConfig(), ring(n, 2)) for n in (10_000, 40_000))
+    assert usual.temperature == recipe(TrainingConfig(), ring(200, 2)).temperature
+    assert usual.epsilon == recipe(TrainingConfig(), ring(200, 2)).epsilon
+    assert large.epsilon[1] == pytest.approx(usual.epsilon[1] / 16.0)
+    assert large.temperature == pytest.approx((usual.temperature[0] * 16.0**0.2, usual.temperature[1]))
+    for flat in (TrainingConfig(p=4, q=0), TrainingConfig(p=0, q=4)):
+        one, other = (recipe(flat, ring(n, 2)) for n in (200, 40_000))
+        assert (one.temperature, one.epsilon) == (other.temperature, other.epsilon)
+
+
+def test_a_machine_without_a_finish_descends_as_often_as_one_with():
+    graph = ring(30_000, 2)
+    whole = recipe(TrainingConfig(iterations=default_iterations(graph)), graph)
+    (alone,) = configure(graph, device="cpu")
+    assert alone.finish == 0.0 < whole.finish
+    assert alone.iterations == alone.descents == whole.descents
