@@ -125,7 +125,7 @@ class _Comparison:
     ) -> None:
         plan, graph = execution.asked, walked(execution.graph)
         if graph is not execution.graph and not execution.quiet:
-            log.warning("geometries are compared on %d of %d nodes", graph.n_nodes, execution.graph.n_nodes)
+            log.warning(f"geometries are compared on {graph.n_nodes:,} of {execution.graph.n_nodes:,} nodes")
         count = _SEEDS[plan.asked["by"]] if seeds is None else check_count("seeds", seeds, 1)
         if not (is_number(held_out) and 0.0 < held_out < 1.0):
             raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
