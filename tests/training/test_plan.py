@@ -13,8 +13,10 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import Training
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.options import Options
 from ultrahyperbolic.training.execution import Execution
-from ultrahyperbolic.training.inputs import Choice, geometry_of
+from ultrahyperbolic.training.inputs import Choice, UsualGeometry, geometry_of
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Plan
 
@@ -67,8 +69,23 @@ def test_wrong_options_are_told_before_any_training(no_training, options, error,
         assert words in str(caught.value)
 
 
+def test_only_a_geometry_that_nobody_named_grows_with_the_graph():
+    large = Graph.from_arrays(np.arange(40_000), (np.arange(40_000) + 1) % 40_000, ids=40_000)
+    named: list[tuple[Options, str]] = [
+        ({}, "Q^{4,4}"),
+        ({"beta": -4.0}, "Q^{4,4}"),
+        ({"signature": "3,3"}, "Q^{3,3}"),
+        ({"preset": "paper"}, "Q^{3,3}"),
+    ]
+    for options, name in named:
+        config = Execution(Plan.of(**options), large).configs[0]
+        assert config.geometry.name.startswith(name)
+        assert config.beta == options.get("beta", -1.0)
+    assert Execution(Plan.of(), KARATE).configs[0].geometry == Geometry(3, 3)
+
+
 def test_words_name_a_geometry_or_a_choice():
-    assert geometry_of() == Geometry(3, 3)
+    assert geometry_of() == UsualGeometry(3, 3)
     assert geometry_of(2, 2, beta=-4.0) == Geometry(2, 2, None, -4.0)
     assert geometry_of(flat=True) == Geometry(flat=4)
     assert geometry_of(dim=3, flat=True) == Geometry(flat=3)

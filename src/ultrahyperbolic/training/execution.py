@@ -12,9 +12,9 @@ from functools import partial
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import MEETS, BatchState, Machine, Problem
+from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
-from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, resolve
+from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, others_met, resolve
 from ..evaluation import SAMPLED_NODES
 from ..evaluation.sampled import drawn_nodes
 from ..geometry import Geometry
@@ -24,7 +24,7 @@ from ..loop import Callback, Checkpoint
 from ..options import complete
 from .config import Settings, TrainingConfig
 from .continued import start_from
-from .inputs import Choice
+from .inputs import Choice, UsualGeometry
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
@@ -63,6 +63,8 @@ class Execution:
         self.measuring: float | None = None
         """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
         self._fitted, self._after = False, 0.0
+        if isinstance(plan.where, UsualGeometry) and plan.preset is None:
+            plan = plan.but(plan.where.for_nodes(graph.n_nodes))
         if isinstance(plan.where, Choice):
             plan = replace(plan, where=_trainable(plan, plan.where, graph))
         self.configs, self.asked = configure(plan, graph), plan
@@ -211,7 +213,7 @@ class Execution:
     def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
         batch = self._batches(configs)[-1]
         pace = Pace.of(self.graph, batch, self.machine)
-        after = pace.measuring(self.graph.n_nodes)
+        after = pace.measuring(self.graph.n_nodes, others_met(self.machine, self.graph.n_nodes))
         if after > _MEASURING * limit:
             after = self.measuring = max(_SHORTEST, _MEASURING * limit)
         self._after = min(after + _REPORT, _AFTER * limit)
@@ -296,11 +298,11 @@ class Pace:
         finish = config.iterations - config.descents
         return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
 
-    def measuring(self, n_nodes: int) -> float:
-        """Seconds that the measures of a graph take, about."""
+    def measuring(self, n_nodes: int, meets: int) -> float:
+        """Seconds that the measures of a graph take, about, if a node meets ``meets`` others in an iteration."""
         if n_nodes <= SAMPLED_NODES:
             return _MEASURES * self.evaluation
-        return _MEASURES * self.descent * drawn_nodes(n_nodes) / MEETS
+        return _MEASURES * self.descent * drawn_nodes(n_nodes) / meets
 
     def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
         """The training, with fewer iterations if there is no time for all."""

@@ -21,8 +21,24 @@ from ..options import Signature
 log = logging.getLogger("ultrahyperbolic")
 
 Weight = str | int | Literal[False]
-DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
+
+
+@dataclass(frozen=True)
+class UsualGeometry(Geometry):
+    """Q^{3,3}, where none was named: a large graph gets more dimensions."""
+
+    def for_nodes(self, n_nodes: int) -> Geometry:
+        """One more dimension of each kind for each tenfold number of pairs above those of 10,000 nodes.
+
+        >>> [UsualGeometry(3, 3).for_nodes(n).name for n in (10_000, 40_000, 100_000)]
+        ['Q^{3,3}', 'Q^{4,4}', 'Q^{5,5}']
+        """
+        kind = 3 + len(str(n_nodes**2 // 10_000**2)) - 1
+        return Geometry(kind, kind, None, self.beta)
+
+
+USUAL = UsualGeometry(3, 3)
 
 
 def find_graph(data: object, weight: Weight | None = None, *, directed: bool = False, quiet: bool = True) -> Graph:
@@ -109,12 +125,12 @@ def geometry_of(
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
     curvature = -1.0 if beta is None else beta
     if flat:
-        if curvature != DEFAULT.beta:
+        if curvature != USUAL.beta:
             raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
         return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
     if dim is not None:
         return Choice.of(dim, curvature)
-    return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)
+    return replace(USUAL, beta=curvature) if p is None else Geometry(p, q, None, curvature)
 
 
 def signature_of(signature: Signature) -> tuple[int, int] | None:

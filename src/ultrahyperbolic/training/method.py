@@ -13,6 +13,7 @@ from typing import get_args
 
 from ..checks import check_choice
 from ..engines.base import MEETS, Machine
+from ..engines.registry import FEWER, ends_exactly
 from ..engines.sampled import default_sizes
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
@@ -143,7 +144,11 @@ def moved_share(graph: Graph, machine: Machine) -> float:
 
 def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
-    times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine)) if machine.backend == "sampled" else 1.0
+    times = 1.0
+    if machine.backend == "sampled":
+        times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine))
+    elif not ends_exactly(graph.n_nodes, machine) and machine.torch_device.type == "cpu":
+        times = FEWER
     return round(default_iterations(graph) * times)
 
 
