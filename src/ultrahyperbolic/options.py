@@ -95,7 +95,7 @@ class Compared(TypedDict, total=False):
         Option(
             "Training",
             "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which gives hubs room for "
-            "their many ties. Default: yes, except with a preset.",
+            "their many ties. Default: yes, except in flat space or with a preset.",
         ),
     ]
     device: Annotated[

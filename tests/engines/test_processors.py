@@ -31,7 +31,7 @@ BITS = {
     "cone": "74c43306f5155104",
     "hyperbolic": "2c452962bbcc7747",
     "sphere": "49c878f47cfce46b",
-    "flat": "bdd268a0f1809727",
+    "flat": "98bbca1a604e048a",
     "popular": "50e8a4cf2f8c767b",
     "paper": "5de7a398cd3c0b99",
     "slabs": "c32943deba77a6a3",

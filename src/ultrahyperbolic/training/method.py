@@ -15,6 +15,7 @@ from ..checks import check_choice
 from ..engines.base import MEETS, Machine
 from ..engines.registry import FEWER, ends_exactly
 from ..engines.sampled import default_sizes
+from ..geometry import Geometry
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
 from ..options import Goal as Goal
@@ -84,6 +85,11 @@ def _mean_degree(graph: Graph) -> float:
     return 2.0 * graph.n_edges / graph.n_nodes
 
 
+def has_popularity(geometry: Geometry, asked: bool | None) -> bool:
+    """Whether nodes have a popularity: in curved spaces, unless asked otherwise. Flat ones fit worse with it."""
+    return not geometry.is_flat if asked is None else asked
+
+
 def recipe(
     config: TrainingConfig,
     graph: Graph,
@@ -97,11 +103,11 @@ def recipe(
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
     An iteration of descent compares each node with about ``meets`` others; without a light cone, where samples cost
-    quality, with all unless ``everywhere``. Nodes have a popularity unless that is False. ``moved`` is the share of the
-    points that an iteration moves.
+    quality, with all unless ``everywhere``. `has_popularity` says whether nodes have a ``popularity``. ``moved`` is the
+    share of the points that an iteration moves.
     """
     check_choice("goal", goal, GOALS)
-    popular = popularity is not False
+    popular = has_popularity(config.geometry, popularity)
     sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
     parts = max(1, graph.n_nodes // meets) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)

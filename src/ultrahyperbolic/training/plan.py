@@ -20,7 +20,7 @@ from ..options import Backend, Goal, Options, Preset, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
-from .method import as_goal, in_units_of_radius, moved_share, recipe, usual_iterations
+from .method import as_goal, has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
 from .presets import PRESETS, preset_settings
 from .selection import BY
 
@@ -172,6 +172,6 @@ def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     config = TrainingConfig(**{**plan.settings, **located_in(where)})
     heights = np.zeros(graph.n_nodes) if graph.is_directed else None
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
-    popular = plan.preset is None and plan.asked["popularity"] is not False
+    popular = plan.preset is None and has_popularity(where, plan.asked["popularity"])
     check_directed(pairs, [replace(config.spec(), popularity=popular)])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")
