@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive, format_number
-from .arguments import Check, all_finite, as_generator, as_number, as_size, check_dtype, check_rows, format_row
+from .arguments import Check, all_finite, as_number, as_size, check_dtype, check_rows, format_row
 from .manifold import Manifold, default_tolerance, noise
 from .primitives import Device, Seed, Size, Spot
 
@@ -19,6 +19,8 @@ class CurvedQuadric(Manifold):
 
     p: int
     q: int
+    _positive = False
+    """Whether β is."""
 
     @property
     @abstractmethod
@@ -26,14 +28,9 @@ class CurvedQuadric(Manifold):
         """The value of ⟨x, x⟩."""
 
     @property
-    @abstractmethod
-    def _sheet(self) -> tuple[int, str] | None:
-        """The coordinate that is positive on the upper sheet, and when there are two; None where there is one sheet."""
-
-    @property
-    @abstractmethod
-    def _rescaled(self) -> tuple[slice, str]:
-        """The coordinates that `phi` rescales, and what they are called."""
+    def _rescaled(self) -> slice:
+        """The coordinates that `phi` rescales, those of the sign of β; where there is one, there are two sheets."""
+        return slice(self.q + 1, None) if self._positive else slice(0, self.q + 1)
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
@@ -79,14 +76,12 @@ class CurvedQuadric(Manifold):
                 f"(residual {row.of(residual):.3g}, tolerance {row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
             ),
         )
-        if self._sheet is None:
-            return check
-        axis, case = self._sheet
+        height, name = x[..., self._rescaled], f"x_{self.ambient_dim - 1 if self._positive else 0}"
         return check and check_rows(
-            x[..., axis] <= 0,
+            (height[..., 0] <= 0) & (height.shape[-1] == 1),
             lambda row: (
-                f"x{row} is on the lower sheet: x_{axis} = {row.of(x[..., axis]):.6g}, and for {case} the manifold is "
-                f"the upper sheet x_{axis} > 0"
+                f"x{row} is on the lower sheet: {name} = {row.of(height[..., 0]):.6g}, and for "
+                f"{'p = 1' if self._positive else 'q = 0'} the manifold is the upper sheet {name} > 0"
             ),
         )
 
@@ -108,13 +103,12 @@ class CurvedQuadric(Manifold):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the part of every row that `phi` rescales is nonzero, where there is one sheet."""
-        check = all_finite(z=z)
-        if self._sheet is not None:
-            return check
-        where, which = self._rescaled
-        return check and check_rows(
-            (z[..., where] == 0).all(-1),
-            lambda row: f"z{row} has a zero {which}, where phi is not defined: {format_row(z[row.at])}",
+        part = z[..., self._rescaled]
+        count = part.shape[-1]
+        which = f"space part (its last {count}" if self._positive else f"time part (its first {count}"
+        return all_finite(z=z) and check_rows(
+            (part == 0).all(-1) & (count > 1),
+            lambda row: f"z{row} has a zero {which} coordinates), where phi is not defined: {format_row(z[row.at])}",
         )
 
     def check_projectable(self, z: Tensor) -> Check:
@@ -125,9 +119,24 @@ class CurvedQuadric(Manifold):
             ~((factor > 0) & factor.isfinite()),
             lambda row: (
                 f"z{row} cannot be rescaled onto the manifold: ⟨z, z⟩ = {row.of(square):.9g}, and projx needs it "
-                f"{'below' if beta < 0 else 'above'} 0, where beta = {format_number(beta.item())} is; phi maps it"
+                f"{'above' if self._positive else 'below'} 0, where beta = {format_number(beta.item())} is; phi maps it"
             ),
         )
+
+    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
+        """√(beta/β) x, on the quadric of the same signature with ``beta``; lengths scale alike."""
+        number, sign = as_number("beta", beta), 1.0 if self._positive else -1.0
+        if not 0 < sign * number < math.inf:
+            raise ValueError(f"beta must be finite and {'positive' if self._positive else 'negative'}, got {number}")
+        return ((beta.to(x) if isinstance(beta, Tensor) else beta) / self.beta.to(x)).sqrt() * x
+
+    def anti_isometry(self, x: Tensor) -> Tensor:
+        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β}: the sign of ⟨·,·⟩ turns.
+
+        That is a `PseudoSphere`, and of one a `PseudoHyperboloid`, its ``image``. For p = 0 it is the round sphere of
+        radius √|β| in R^{q+1}, with its positive metric.
+        """
+        return x.flip(-1)
 
 
 def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:
@@ -142,7 +151,6 @@ def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:
     return as_number("beta", beta), learnable
 
 
-_REDRAWS = 100
 # ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be told apart.
 _HIDING = 8.0
 
@@ -166,14 +174,6 @@ class LevelSet(CurvedQuadric):
             self.log_abs_beta = nn.Parameter(torch.tensor(math.log(-beta), dtype=torch.float64))
         else:
             self._buffers["beta"] = torch.tensor(beta, dtype=torch.float64)
-
-    @property
-    def _sheet(self) -> tuple[int, str] | None:
-        return (0, "q = 0") if self.q == 0 else None
-
-    @property
-    def _rescaled(self) -> tuple[slice, str]:
-        return slice(0, self.q + 1), f"time part (its first {self.q + 1} coordinates)"
 
     @property
     def learnable(self) -> bool:
@@ -202,19 +202,13 @@ class LevelSet(CurvedQuadric):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
         held = self.log_abs_beta if self.learnable else self.beta
-        value, slope = held.detach(), None if held.grad is None else held.grad.detach()
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        if value.is_meta:
-            return self
-        if self.learnable:
-            moved = self.log_abs_beta
-            if moved.dtype != torch.float64:
-                moved.grad = None
-                moved.data = value.to(moved.device)
-                moved.grad = None if slope is None else slope.to(moved.device)
-        else:
-            self._buffers["beta"] = value.to(self.beta.device)
-        return self
+        own = held, held.grad
+
+        def moved(tensor: Tensor) -> Tensor:
+            there = fn(tensor)
+            return there if tensor.is_meta or all(tensor is not each for each in own) else tensor.to(there.device)
+
+        return super()._apply(moved, recurse)  # type: ignore[no-untyped-call, no-any-return]
 
     def _save_to_state_dict(self, destination: dict[str, object], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
@@ -338,32 +332,3 @@ class LevelSet(CurvedQuadric):
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
-
-    def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
-    ) -> Tensor:
-        """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
-
-        ε is relative to the radius √|β|: points of every β are equally near their pole. ``perturb_first=False`` keeps
-        x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0, which nothing rescales onto
-        the manifold, are drawn again; ε must be small enough that few are.
-        """
-        size = as_size(size)
-        check_positive("epsilon", epsilon)
-        pole, generator = self.origin(**at), as_generator(generator)
-
-        def draw(*shape: int) -> Tensor:
-            z = noise(*shape, self.ambient_dim, like=pole, uniform=True, generator=generator)
-            z = epsilon * self._scale(z).sqrt() * z
-            if not perturb_first:
-                z[..., 0] = 0.0
-            z[..., 0] += self._scale(z).sqrt()
-            return z
-
-        z = draw(*size)
-        for _ in range(_REDRAWS):
-            bad = self._inner(z, z).squeeze(-1) >= 0
-            if not bad.any():
-                return self.projx(z)
-            z[bad] = draw(int(bad.sum()))
-        raise ValueError(f"epsilon must be so small that ⟨z, z⟩ < 0 for most draws, got {epsilon}")

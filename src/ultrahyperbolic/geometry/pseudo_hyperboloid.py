@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..checks import check_positive
-from .arguments import as_number, validate, validate_scalars
+from .arguments import validate, validate_scalars
 from .functions import (
     angle,
     asinhc_sqrt,
@@ -210,20 +210,6 @@ class PseudoHyperboloid(LevelSet):
             (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
             dim=-1,
         )
-
-    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
-        """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
-        if not -math.inf < as_number("beta", beta) < 0:
-            raise ValueError(f"beta must be finite and negative, got {as_number('beta', beta)}")
-        scale = abs(beta.to(x.device, x.dtype)) if isinstance(beta, Tensor) else abs(beta)
-        return (scale / self._scale(x)).sqrt() * x
-
-    def anti_isometry(self, x: Tensor) -> Tensor:
-        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a `PseudoSphere`): the sign of ⟨·,·⟩ turns.
-
-        For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
-        """
-        return x.flip(-1)
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
         """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
