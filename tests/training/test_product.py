@@ -34,7 +34,7 @@ def trained():
 def test_words_manifold_and_json_name_the_same_geometry():
     geometry = ProductGeometry.of_text(" 2,1@-4 + 0,2+flat2*0.5")
     assert geometry.text == TEXT
-    assert geometry == ProductGeometry.of_product(product()) == described(geometry.manifold)
+    assert geometry == described(product()) == described(geometry.manifold)
     assert geometry == Geometry.from_json(json.loads(json.dumps(geometry.to_json())))
     assert geometry.manifold._label() == product()._label()
     assert (geometry.dim, geometry.ambient_dim, geometry.has_cone) == (7, 9, True)

@@ -212,19 +212,6 @@ class ProductGeometry(Geometry):
                 ) from None
         return cls(factors=tuple(factors), weights=tuple(weights))
 
-    @classmethod
-    def of_product(cls, manifold: Product) -> ProductGeometry:
-        """The geometry of a product; ``ValueError`` where a factor is neither a pseudo-hyperboloid nor flat."""
-        found = []
-        for factor in manifold.factors:
-            assert isinstance(factor, Manifold)
-            geometry = Geometry.of_manifold(factor)
-            if geometry is None:
-                name = factor._label()
-                raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
-            found.append(geometry)
-        return cls(factors=tuple(found), weights=tuple(manifold.weights))
-
     @property
     def parts(self) -> tuple[Geometry, ...]:
         """The factors."""
@@ -263,7 +250,7 @@ def described(manifold: Manifold) -> Geometry | None:
     """The geometry of a manifold or of a product of them; None where it is neither."""
     if not isinstance(manifold, Product):
         return Geometry.of_manifold(manifold)
-    try:
-        return ProductGeometry.of_product(manifold)
-    except ValueError:
+    factors = [found for factor in manifold._factors() if (found := Geometry.of_manifold(factor)) is not None]
+    if len(factors) < len(manifold.factors):
         return None
+    return ProductGeometry(factors=tuple(factors), weights=tuple(manifold.weights))

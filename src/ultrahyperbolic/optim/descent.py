@@ -21,7 +21,7 @@ def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None
     `safe_axes`.
     """
     basis = manifold.proju(x.unsqueeze(-2), safe_axes(manifold, x) if start is None else start)
-    signs = _metric(manifold, x)
+    signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     for k in range(basis.shape[-2]):
         vector = basis[..., k, :]
         square = (vector.square() * signs).sum(-1, keepdim=True)
@@ -58,18 +58,12 @@ def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
             f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
         )
     axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
-    signs = _metric(manifold, x)
+    signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     other = signs != manifold.sqnorm(manifold.origin(dtype=x.dtype, device=x.device)).sign()
     # By rising rank: the axes of the other sign, then by the normal's |n_k|; the last is left out where there is one.
     rank = torch.where(other, -1.0, (x - manifold.proju(x, x)).abs())
     order = rank.argsort(dim=-1, stable=True)[..., : manifold.dim]
     return axes[order]
-
-
-def _metric(manifold: Manifold, x: Tensor) -> Tensor:
-    """The diagonal [d] of the metric, ±1."""
-    axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
-    return manifold.inner(axes, axes)
 
 
 Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
