@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.answers import springs_of
@@ -22,7 +21,7 @@ from ..graph.flow import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, Neighbors, NewTies, Placing
+from .placing import Cooling, Held, NewTies, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -173,18 +172,17 @@ def place_nodes(
     # Those nearest to old nodes first: what is placed helps to place the others.
     order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
     n, springs = ties.n_held, None if heights is None else springs_of(embedding)
-    neighbors = _neighbors(embedding, n, "out")
-    sources = None if springs is None else _neighbors(embedding, n, "in")
+    arcs = None if embedding.graph is None else embedding.graph.arcs
     with bar("placing", ties.count, show=not quiet) as update:
         for start in range(0, ties.count, _AT_ONCE):
             rows, placed = order[start : start + _AT_ONCE], order[:start]
-            held = Held(np.concatenate((embedding.points, points[placed])), neighbors)
+            held = Held(np.concatenate((embedding.points, points[placed])), arcs)
             if embedding.popularity is not None and popularity is not None:
                 offsets = np.concatenate((embedding.popularity, popularity[placed], popularity[rows]))
                 held = replace(held, popularity=offsets)
             if springs is not None and heights is not None:
                 here = np.concatenate((np.arange(n), n + placed, n + rows))
-                held = replace(held, heights=heights[here], spring=springs.spring, sources=sources)
+                held = replace(held, heights=heights[here], spring=springs.spring)
 
             def show(share: float, begun: int = start, many: int = len(rows)) -> None:
                 update(begun + share * many, "")
@@ -219,22 +217,6 @@ def _heights(embedding: Embedding, ties: NewTies) -> Floats:
         springs = ranks / (len(known) + 1)
     held = np.append(embedding.heights, np.full(ties.count, np.nan))
     return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
-
-
-def _neighbors(embedding: Embedding, n: int, way: Literal["out", "in"]) -> Neighbors | None:
-    """The old neighbours of an old node that its ties lead to, or that lead to it; none of one just placed."""
-    if embedding.graph is None:
-        return None
-    ends, weights = embedding.graph.arcs
-    ends = ends[:, :: 1 if way == "out" else -1]
-    order = np.lexsort(ends.T[::-1])
-    offsets = np.searchsorted(ends[order, 0], np.arange(n + 1))
-
-    def find(node: int) -> tuple[Ints, Floats]:
-        here = order[:0] if node >= n else order[offsets[node] : offsets[node + 1]]
-        return ends[here, 1], weights[here]
-
-    return find
 
 
 def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
