@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from timeit import timeit
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
@@ -17,7 +18,6 @@ from ..engines.communicator import communicator, versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, resolve
 from ..evaluation import SAMPLED_NODES
 from ..evaluation.sampled import drawn_nodes
-from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
@@ -63,12 +63,12 @@ class Execution:
         self.measuring: float | None = None
         """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
         self._fitted, self._after = False, 0.0
+        self.configs = configure(plan, graph)
         if isinstance(plan.where, Choice):
-            plan = replace(plan, where=_trainable(plan, plan.where, graph))
-        self.configs, self.asked = configure(plan, graph), plan
+            plan = plan.but(Choice(tuple(config.geometry for config in self.configs)))
+        self.plan = self.asked = plan
         # The engine is ours to choose, by memory and by time, where nobody has named one.
         self._free = plan.machine.backend == "auto" and plan.preset is None
-        self.plan = plan
         self._resolve()
         self.start: Given | None = None
         if plan.old is not None:
@@ -260,20 +260,6 @@ class Execution:
         return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
 
 
-def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
-    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised."""
-    found, wrong = list[Geometry](), list[ValueError]()
-    for geometry in where.geometries:
-        try:
-            configure(replace(plan, where=geometry), graph)
-            found.append(geometry)
-        except ValueError as error:
-            wrong.append(error)
-    if all(geometry.is_flat for geometry in found):
-        raise wrong[-1]
-    return Choice(tuple(found))
-
-
 @dataclass(frozen=True)
 class Pace:
     """Seconds that a batch takes."""
@@ -317,9 +303,9 @@ def _timed(
     """Seconds of an iteration of descent, and of an evaluation."""
     with closing(make_engine(problem, machine, exact_end=exact_end)) as engine:
         engine.evaluate(state)
-        evaluation = _seconds(lambda: engine.evaluate(state))
+        evaluation = timeit(lambda: engine.evaluate(state), number=1)
         engine.advance(state, 1)
-        return _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation, evaluation
+        return timeit(lambda: engine.advance(state, timed), number=1) / timed if timed else evaluation, evaluation
 
 
 def in_words(seconds: float) -> str:
@@ -331,9 +317,3 @@ def in_words(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -15,13 +15,13 @@ from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..graph import Graph
-from ..objective import SCOPES, RankedPairs
+from ..objective import RankedPairs
 from ..options import Backend, Goal, Options, Preset, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
 from .method import as_goal, in_units_of_radius, moved_share, recipe, usual_iterations
-from .presets import PRESETS, preset_settings
+from .presets import PRESETS
 from .selection import BY
 
 # A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
@@ -69,11 +69,7 @@ class Plan:
                 raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
-        if self.asked["scope"] is not None:
-            check_choice("scope", self.asked["scope"], SCOPES)
-        temperature = self.asked["temperature"]
-        if temperature is not None and not isinstance(temperature, tuple):
-            check_positive("temperature", temperature)
+        TrainingConfig(**self.settings)  # which checks them, before a graph is read
 
     def but(self, where: Geometry | Choice | None = None, **options: Unpack[Options]) -> Plan:
         """The same with another geometry, or with other options."""
@@ -130,12 +126,23 @@ class Plan:
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen."""
+    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen.
+
+    What is wrong with all that are curved is raised.
+    """
     if not isinstance(plan.where, Choice):
         config = _configure(plan, plan.where, graph)
         return [replace(config, seed=config.seed + k) for k in range(plan.asked["seeds"])]
-    made = [_configure(plan, geometry, graph, everywhere=True) for geometry in plan.where.geometries]
-    return [replace(config, finish=min(config.finish, _BRIEF_FINISH)) for config in made]
+    made, wrong = list[TrainingConfig](), list[ValueError]()
+    for geometry in plan.where.geometries:
+        try:
+            config = _configure(plan, geometry, graph, everywhere=True)
+            made.append(replace(config, finish=min(config.finish, _BRIEF_FINISH)))
+        except ValueError as error:
+            wrong.append(error)
+    if wrong and all(config.flat for config in made):
+        raise wrong[-1]
+    return made
 
 
 def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = False) -> TrainingConfig:
@@ -143,7 +150,7 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     problem = outlined(plan, where, graph)
     machine = resolve(plan.machine, graph.n_nodes, problem)
     if plan.preset is not None:
-        usual = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=where.q)
+        usual = PRESETS[plan.preset](weighted=len(graph.capacities) > 1, q=where.q)
     else:
         iterations = usual_iterations(graph, machine)
         usual = {"iterations": iterations if plan.old is None else fewer(iterations), "stop": "converged"}
