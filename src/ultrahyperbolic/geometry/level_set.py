@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive, format_number
-from .arguments import Check, all_finite, as_number, as_size, check_dtype, check_rows, format_row
+from .arguments import Check, all_finite, as_number, as_size, check_dtype, check_rows, format_row, validate
 from .manifold import Manifold, default_tolerance, noise
 from .primitives import Device, Seed, Size, Spot
 
@@ -28,9 +28,14 @@ class CurvedQuadric(Manifold):
         """The value of ⟨x, x⟩."""
 
     @property
-    def _rescaled(self) -> slice:
-        """The coordinates that `phi` rescales, those of the sign of β; where there is one, there are two sheets."""
-        return slice(self.q + 1, None) if self._positive else slice(0, self.q + 1)
+    def _axes(self) -> list[int]:
+        """The coordinates of the sign of β, which `phi` rescales, the pole's first; where it is alone: two sheets."""
+        return list(range(self.ambient_dim - 1, self.q, -1) if self._positive else range(self.q + 1))
+
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
+        return len(self._axes) in (1, self.ambient_dim)
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
@@ -76,12 +81,12 @@ class CurvedQuadric(Manifold):
                 f"(residual {row.of(residual):.3g}, tolerance {row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
             ),
         )
-        height, name = x[..., self._rescaled], f"x_{self.ambient_dim - 1 if self._positive else 0}"
+        pole, case = self._axes[0], "p = 1" if self._positive else "q = 0"
         return check and check_rows(
-            (height[..., 0] <= 0) & (height.shape[-1] == 1),
+            (x[..., pole] <= 0) & (len(self._axes) == 1),
             lambda row: (
-                f"x{row} is on the lower sheet: {name} = {row.of(height[..., 0]):.6g}, and for "
-                f"{'p = 1' if self._positive else 'q = 0'} the manifold is the upper sheet {name} > 0"
+                f"x{row} is on the lower sheet: x_{pole} = {row.of(x[..., pole]):.6g}, and for {case} the manifold is "
+                f"the upper sheet x_{pole} > 0"
             ),
         )
 
@@ -103,11 +108,10 @@ class CurvedQuadric(Manifold):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the part of every row that `phi` rescales is nonzero, where there is one sheet."""
-        part = z[..., self._rescaled]
-        count = part.shape[-1]
+        count = len(self._axes)
         which = f"space part (its last {count}" if self._positive else f"time part (its first {count}"
         return all_finite(z=z) and check_rows(
-            (part == 0).all(-1) & (count > 1),
+            (z[..., self._axes] == 0).all(-1) & (count > 1),
             lambda row: f"z{row} has a zero {which} coordinates), where phi is not defined: {format_row(z[row.at])}",
         )
 
@@ -137,6 +141,31 @@ class CurvedQuadric(Manifold):
         radius √|β| in R^{q+1}, with its positive metric.
         """
         return x.flip(-1)
+
+    def include_hyperbolic(self, point: Tensor) -> Tensor:
+        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
+
+        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept. For β > 0
+        points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space with the sign of its metric turned.
+        """
+        if len(self._axes) == self.ambient_dim:
+            raise ValueError(f"a sphere contains no hyperbolic space, got {self._label()}")
+        return self._included(point, [axis for axis in range(self.ambient_dim) if axis not in self._axes[1:]])
+
+    def include_sphere(self, point: Tensor) -> Tensor:
+        """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
+
+        An isometry as well. For β > 0 points [..., p] of the round sphere ``PseudoSphere(p, -1, beta)``.
+        """
+        if len(self._axes) == 1:
+            raise ValueError(f"hyperbolic space contains no sphere of its own β, got {self._label()}")
+        return self._included(point, sorted(self._axes))
+
+    def _included(self, point: Tensor, axes: list[int]) -> Tensor:
+        """Points [..., d] with these coordinates, and 0 for the others."""
+        validate(len(axes), point=point)
+        x = point.new_zeros(*point.shape[:-1], self.ambient_dim)
+        return x.index_copy(-1, torch.tensor(axes, device=point.device), point)
 
 
 def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:

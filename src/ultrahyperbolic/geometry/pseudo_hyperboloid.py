@@ -149,11 +149,6 @@ class PseudoHyperboloid(LevelSet):
             length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
-    @property
-    def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
-        return self.p == 0 or self.q == 0
-
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
         excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
@@ -210,27 +205,6 @@ class PseudoHyperboloid(LevelSet):
             (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
             dim=-1,
         )
-
-    def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
-
-        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
-        """
-        if self.p == 0:
-            raise ValueError("a sphere contains no hyperbolic space: include_hyperbolic needs p >= 1, got p = 0")
-        validate(self.p + 1, point=point)
-        zeros = point.new_zeros(*point.shape[:-1], self.q)
-        return torch.cat((point[..., :1], zeros, point[..., 1:]), dim=-1)
-
-    def include_sphere(self, point: Tensor) -> Tensor:
-        """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
-
-        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
-        """
-        if self.q == 0:
-            raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs q >= 1, got q = 0")
-        validate(self.q + 1, point=point)
-        return torch.cat((point, point.new_zeros(*point.shape[:-1], self.p)), dim=-1)
 
 
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import math
 from torch import Tensor
 
 from ..checks import check_count
-from .arguments import by_parts, validate
+from .arguments import by_parts
 from .level_set import CurvedQuadric, as_beta
 from .manifold import Logarithm
 from .pseudo_hyperboloid import PseudoHyperboloid
@@ -88,22 +88,3 @@ class PseudoSphere(CurvedQuadric):
         """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
         vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
         return Logarithm(vector.flip(-1), exists)
-
-    @property
-    def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points, as in the image."""
-        return self.image.joins_all_pairs
-
-    def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space with the sign of its metric turned."""
-        if self.q == -1:
-            raise ValueError("a sphere contains no hyperbolic space: include_hyperbolic needs q >= 0, got q = -1")
-        validate(self.q + 2, point=point)
-        return self.image.include_hyperbolic(point.flip(-1)).flip(-1)
-
-    def include_sphere(self, point: Tensor) -> Tensor:
-        """Points [..., p] of the round sphere ``PseudoSphere(p, -1, beta)``, with all time coordinates 0."""
-        if self.p == 1:
-            raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs p >= 2, got p = 1")
-        validate(self.p, point=point)
-        return self.image.include_sphere(point.flip(-1)).flip(-1)

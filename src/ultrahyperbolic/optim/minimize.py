@@ -164,10 +164,9 @@ def minimize(
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
     check_choice("method", method, METHODS)
-    if direction is not None:
-        check_choice("direction", direction, DIRECTIONS)
-        if method == "lbfgs":
-            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
+    check_choice("direction", direction or "surrogate", DIRECTIONS)
+    if method == "lbfgs" and direction is not None:
+        raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
     if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
         raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
     if method == "adam" and momentum != 0.0:
@@ -186,8 +185,8 @@ def minimize(
             tell = callback
             callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
         ending = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
-    if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
-        ending = _within(state, gradient_tolerance)
+    if ending.why is Stopped.ITERATIONS:
+        ending = state.converged() or ending
     in_words = {
         Stopped.ITERATIONS: f"reached max_iterations = {max_iterations}",
         Stopped.TIME_LIMIT: f"reached time_limit = {time_limit or 0.0:g} s",
@@ -246,20 +245,20 @@ class _State:
             raise ValueError("function must depend on its argument, and autograd finds that it does not use it")
         return float(value.detach()), gradient
 
-    @property
-    def gradient_norm(self) -> float:
-        """Euclidean norm of Df at the current point."""
-        return self.norm_of(self.at)
-
     def norm_of(self, found: Reached) -> float:
         """Euclidean norm of Df."""
         return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
+
+    def converged(self) -> Ending | None:
+        """That the gradient meets the tolerance, where it does."""
+        norm, least = self.norm_of(self.at), self.tolerance
+        return Ending(Stopped.CONVERGED, f"gradient norm {norm:.3g} <= {least:g}") if norm <= least else None
 
     def advance(self, _: "_State", iterations: int) -> Floats:
         """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
         before = len(self.history)
         while self.ending is None and len(self.history) - before < iterations:
-            found = _within(self, self.tolerance) if self.gradient_norm <= self.tolerance else self.step()
+            found = self.converged() or self.step()
             if isinstance(found, Ending):
                 self.ending = found
             elif not _finite(found):
@@ -324,10 +323,6 @@ def _line_search(state: _State, direction: Direction) -> Callable[[], Reached | 
     return search
 
 
-def _within(state: _State, tolerance: float) -> Ending:
-    return Ending(Stopped.CONVERGED, f"gradient norm {state.gradient_norm:.3g} <= {tolerance:g}")
-
-
 def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     """Why no step was found, though one of ``length`` was ``expected`` to decrease f: rounding, or a wrong gradient."""
     rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
@@ -336,7 +331,7 @@ def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     return Ending(
         Stopped.STUCK,
         f"no step decreases the function, which should fall by {expected:.3g} "
-        f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
+        f"(gradient norm {state.norm_of(state.at):.3g}): not smooth here, or a wrong gradient",
     )
 
 
