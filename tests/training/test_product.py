@@ -128,10 +128,9 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
         uh.embed(CLUB, product=uh.Product(uh.PseudoSphere(2, 1)))
     with pytest.raises(TypeError, match="product must be a Product or text such as"):
         uh.embed(CLUB, product=3)
-    with pytest.raises(ValueError, match="beta is said of each factor of a product"):
-        TrainingConfig(product=TEXT, beta=-4.0)
-    with pytest.raises(ValueError, match="product names the geometry: leave p, q and flat out"):
-        TrainingConfig(product=TEXT, p=1, q=1)
+    for more in ({"beta": -4.0}, {"p": 1, "q": 1}, {"flat": 2}):
+        with pytest.raises(ValueError, match=r"product names the geometry, with beta as in 3,1@-4\+flat2"):
+            TrainingConfig(product=TEXT, **more)
     stranger = uh.Embedding(["a"], uh.PseudoSphere(2, 1).origin(1).numpy(), uh.PseudoSphere(2, 1))
     with pytest.raises(TypeError, match="only pseudo-hyperboloids, flat space and products of them can be saved"):
         stranger.save("nowhere")

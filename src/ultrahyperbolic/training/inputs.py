@@ -109,9 +109,7 @@ def geometry_of(
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
     curvature = -1.0 if beta is None else beta
     if flat:
-        if curvature != DEFAULT.beta:
-            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
-        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
+        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1), beta=curvature)
     if dim is not None:
         return Choice.of(dim, curvature)
     return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)
