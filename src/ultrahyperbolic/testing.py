@@ -268,15 +268,12 @@ def tangency(s: _Sample) -> None:
     log = M.logmap(x, y)
     exists = log.exists
     v = s.tangents(x)
+    gradients = ("proju", "egrad2rgrad", "descent_direction", "surrogate_direction", "precondition_root")
     made = {
-        "proju": (x, projected),
         "logmap": (x[exists], log.vector[exists]),
         "transp": (y[exists], M.transp(x, y, v)[exists]),
         "transp_follow_expmap": (M.expmap(x, v), M.transp_follow_expmap(x, v, v)),
-        "egrad2rgrad": (x, M.egrad2rgrad(x, z)),
-        "descent_direction": (x, M.descent_direction(x, z)),
-        "surrogate_direction": (x, M.surrogate_direction(x, z)),
-        "precondition_root": (x, M.precondition_root(x, z)),
+        **{name: (x, getattr(M, name)(x, z)) for name in gradients},
         "random_tangent": (x, M.random_tangent(x, generator=s.generator)),
     }
     for name, (base, vector) in made.items():
