@@ -461,7 +461,7 @@ def test_the_surrogate_is_the_absolute_value_of_the_preconditioner(manifold, sca
         root = of_preconditioner(lambda value: mpmath.sqrt(abs(value)), *given)
         assert (manifold.precondition_root(x, gradient) - root).norm() <= rounding * kappa**0.5
         # The part along w = G x + κ x is what is stretched: the form with κ - 1 and w itself.
-        flipped = manifold._flip(x)
+        flipped = manifold.raise_index(x)
         w = flipped + kappa * x
         part = 0.0 if scale == 0.0 or manifold.p == 0 else (gradient @ w) / (w @ w) * w
         formula = gradient - (gradient @ flipped) / (x @ x) * flipped + (kappa - 1) * part

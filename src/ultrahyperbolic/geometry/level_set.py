@@ -37,6 +37,10 @@ class CurvedQuadric(Manifold):
         """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
         return len(self._axes) in (1, self.ambient_dim)
 
+    def _scale(self, like: Tensor) -> Tensor:
+        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
+        return self.beta.to(like.device, like.dtype).abs()
+
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
         learnable = ", learnable=True" if self.learnable else ""
@@ -127,6 +131,19 @@ class CurvedQuadric(Manifold):
             ),
         )
 
+    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
+        """½ Σ x · ∇f, for x grows like √|β|."""
+        return [0.5 * (x.double() * gradient.double()).sum()] if self.learnable else []
+
+    def raise_index(self, z: Tensor) -> Tensor:
+        """G z: the time coordinates with their sign turned."""
+        return torch.cat((-z[..., : self.q + 1], z[..., self.q + 1 :]), dim=-1)
+
+    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
+        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
+        excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
+        return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
+
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the quadric of the same signature with ``beta``; lengths scale alike."""
         number, sign = as_number("beta", beta), 1.0 if self._positive else -1.0
@@ -141,6 +158,22 @@ class CurvedQuadric(Manifold):
         radius √|β| in R^{q+1}, with its positive metric.
         """
         return x.flip(-1)
+
+    def unit_normal(self, x: Tensor) -> Tensor:
+        """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = ±1, the sign of β."""
+        return -x / self._scale(x).sqrt()
+
+    def projn(self, x: Tensor, z: Tensor) -> Tensor:
+        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; `proju` gives the rest."""
+        return self.inner(z, x, keepdim=True) / self.beta.to(x) * x
+
+    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every point is umbilic.
+
+        The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
+        """
+        shape = torch.broadcast_shapes(x.shape, u.shape)  # type: ignore[no-untyped-call]
+        return u.expand(shape) / self._scale(x).sqrt()
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
         """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
@@ -218,10 +251,6 @@ class LevelSet(CurvedQuadric):
         """log |β| where it is learned."""
         return [self.log_abs_beta] if self.learnable else []
 
-    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
-        """½ Σ x · ∇f, for x grows like √|β|."""
-        return [0.5 * (x.double() * gradient.double()).sum()] if self.learnable else []
-
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""
         if not self.learnable:
@@ -270,26 +299,6 @@ class LevelSet(CurvedQuadric):
             if not self.learnable:
                 self._buffers["beta"] = self.beta.double()
 
-    def unit_normal(self, x: Tensor) -> Tensor:
-        """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
-        return -x / self._scale(x).sqrt()
-
-    def projn(self, x: Tensor, z: Tensor) -> Tensor:
-        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; `proju` gives the rest."""
-        return (self._inner(z, x) / -self._scale(x)) * x
-
-    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every point is umbilic.
-
-        The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
-        """
-        shape = torch.broadcast_shapes(x.shape, u.shape)  # type: ignore[no-untyped-call]
-        return u.expand(shape) / self._scale(x).sqrt()
-
-    def _scale(self, like: Tensor) -> Tensor:
-        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
-        return self.beta.to(like.device, like.dtype).abs()
-
     def _inner(self, u: Tensor, v: Tensor) -> Tensor:
         product = u * v
         total = product.sum(-1, keepdim=True)
@@ -298,10 +307,6 @@ class LevelSet(CurvedQuadric):
     def _time_sum(self, z: Tensor) -> Tensor:
         """The sum over the time coordinates."""
         return z[..., :1] if self.q == 0 else z[..., : self.q + 1].sum(-1, keepdim=True)
-
-    def _flip(self, z: Tensor) -> Tensor:
-        """G z: the time coordinates with their sign turned."""
-        return torch.cat((-z[..., : self.q + 1], z[..., self.q + 1 :]), dim=-1)
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""

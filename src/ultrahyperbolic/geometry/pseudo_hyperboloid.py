@@ -149,11 +149,6 @@ class PseudoHyperboloid(LevelSet):
             length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
-    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
-        excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
-        return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
-
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         check_positive("epsilon", epsilon)
@@ -165,14 +160,10 @@ class PseudoHyperboloid(LevelSet):
         w = self._pair(x, y)[0].squeeze(-1)
         return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
-    def raise_index(self, z: Tensor) -> Tensor:
-        """G z: the time coordinates with their sign turned."""
-        return self._flip(z)
-
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
-        return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
+        return self.raise_index(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions turns its sign.

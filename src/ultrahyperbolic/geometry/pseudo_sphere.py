@@ -54,11 +54,7 @@ class PseudoSphere(CurvedQuadric):
         return (x.flip(-1),)
 
     curvature_parameters = by_parts(PseudoHyperboloid.curvature_parameters, None, "log β where it is learned.")
-    homothety_slopes = by_parts(PseudoHyperboloid.homothety_slopes)
     follow_curvature = by_parts(PseudoHyperboloid.follow_curvature, _turned)
-    unit_normal = by_parts(PseudoHyperboloid.unit_normal, _turned)
-    projn = by_parts(PseudoHyperboloid.projn, _turned)
-    shape_operator = by_parts(PseudoHyperboloid.shape_operator, _turned)
     proju = by_parts(PseudoHyperboloid.proju, _turned)
     geodesic = by_parts(PseudoHyperboloid.geodesic, _turned)
     transp = by_parts(PseudoHyperboloid.transp, _turned)
@@ -70,12 +66,10 @@ class PseudoSphere(CurvedQuadric):
     broken_dissimilarity = by_parts(PseudoHyperboloid.broken_dissimilarity)
     smoothed_dissimilarity = by_parts(PseudoHyperboloid.smoothed_dissimilarity)
     extrinsic_dist = by_parts(PseudoHyperboloid.extrinsic_dist)
-    cone_rule = by_parts(PseudoHyperboloid.cone_rule)
     psi = by_parts(PseudoHyperboloid.psi, _turned)
     psi_inverse = by_parts(PseudoHyperboloid.psi_inverse, _turned)
     phi = by_parts(PseudoHyperboloid.phi, _turned, "The time part is kept, the space part rescaled.")
     projx = by_parts(PseudoHyperboloid.projx, _turned, "Radial rescaling onto the manifold; NaN unless ⟨z, z⟩ > 0.")
-    raise_index = by_parts(PseudoHyperboloid.raise_index, lambda _, z: -z.flip(-1), "G z: time with its sign turned.")
     wick_rotation = by_parts(
         PseudoHyperboloid.wick_rotation, lambda _, u: -u.flip(-1), "sgn(P_x) u for tangent u at x."
     )
