@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ..checks import check_count
 from .arguments import by_parts
-from .level_set import CurvedQuadric, as_beta
 from .manifold import Logarithm
 from .pseudo_hyperboloid import PseudoHyperboloid
+from .quadric import CurvedQuadric, as_beta
 
 
 def _turned(_: PseudoSphere, vector: Tensor) -> Tensor:
