@@ -68,7 +68,7 @@ class Execution:
             plan = plan.but(Choice(tuple(config.geometry for config in self.configs)))
         self.plan = self.asked = plan
         # The engine is ours to choose, by memory and by time, where nobody has named one.
-        self._free = plan.machine.backend == "auto" and plan.preset is None
+        self._free = plan.machine.backend == "auto" and plan.asked["preset"] is None
         self._resolve()
         self.start: Given | None = None
         if plan.old is not None:
@@ -118,7 +118,7 @@ class Execution:
                 machine.backend,
                 str(machine.torch_device),
                 machine.precision,
-                self.plan.time_limit,
+                self.plan.asked["time_limit"],
             ),
             timing=Timing(started=time.time()),
         )
@@ -144,7 +144,7 @@ class Execution:
                 quiet=self.quiet,
                 measures=measures,
                 callbacks=callbacks,
-                time_limit=TimeLimit(self.plan.time_limit, self._spent, self.measuring),
+                time_limit=TimeLimit(self.plan.asked["time_limit"], self._spent, self.measuring),
                 checkpoint=checkpoint,
                 start=self.start,
                 asked=asked,
@@ -158,7 +158,7 @@ class Execution:
     def train_all(self) -> list[Embedding]:
         """The embedding of every training, not measured, in batches that fit into memory."""
         self._fit()
-        limit, found, rest = self.plan.time_limit, list[Embedding](), self.configs
+        limit, found, rest = self.plan.asked["time_limit"], list[Embedding](), self.configs
         while rest:  # each batch is fitted into what is free then
             batch = self._batches(rest)[0]
             share = None if limit is None else limit * len(batch) / len(self.configs)
@@ -178,13 +178,13 @@ class Execution:
         """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""
         if self._fitted:
             return
-        self._fitted, limit = True, self.plan.time_limit
+        self._fitted, limit = True, self.plan.asked["time_limit"]
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             nodes, backend = f"{self.graph.n_nodes:,}", self.machine.backend
             self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
-        if limit is not None and self.plan.preset is None:
+        if limit is not None and self.plan.asked["preset"] is None:
             self._fit_time(limit)
 
     @property
@@ -248,7 +248,7 @@ class Execution:
     def _say_how_long(self) -> None:
         """Where a training may take long, measure its pace and say so."""
         pairs = self.graph.n_nodes**2 * len(self.configs) * self.configs[0].iterations
-        if self.quiet or self.plan.time_limit is not None or pairs < _MANY:
+        if self.quiet or self.plan.asked["time_limit"] is not None or pairs < _MANY:
             return
         expected = Pace.of(self.graph, self.configs, self.machine).expected(self.configs[0])
         if expected >= _LONG:

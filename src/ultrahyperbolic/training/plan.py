@@ -16,7 +16,7 @@ from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..graph import Graph
 from ..objective import RankedPairs
-from ..options import Backend, Goal, Options, Preset, complete
+from ..options import Backend, Goal, Options, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
@@ -48,7 +48,7 @@ class Plan:
         return cls(geometry_of(**named, old=None if old is None else earlier_geometry(old)), asked, old)
 
     def __post_init__(self) -> None:
-        preset = self.preset
+        preset, time_limit = self.asked["preset"], self.asked["time_limit"]
         if preset not in (None, *PRESETS):
             raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
         seeds = check_count("seeds", self.asked["seeds"], 1)
@@ -67,8 +67,8 @@ class Plan:
                 raise ValueError(f"preset {preset!r} is for one geometry: leave it out with a product")
             if (backend := self.asked["backend"]) not in ("auto", "reference"):
                 raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
-        if self.time_limit is not None:
-            check_positive("time_limit", self.time_limit)
+        if time_limit is not None:
+            check_positive("time_limit", time_limit)
         TrainingConfig(**self.settings)  # which checks them, before a graph is read
 
     def but(self, where: Geometry | Choice | None = None, **options: Unpack[Options]) -> Plan:
@@ -79,16 +79,6 @@ class Plan:
     def goal(self) -> Goal:
         """What the embedding is for."""
         return as_goal(self.asked["goal"])
-
-    @property
-    def preset(self) -> Preset | None:
-        """The recipe of the paper that was asked for."""
-        return self.asked["preset"]
-
-    @property
-    def time_limit(self) -> float | None:
-        """Seconds."""
-        return self.asked["time_limit"]
 
     @property
     def machine(self) -> Machine:
@@ -149,14 +139,14 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     """The training of the first seed in a geometry; with ``everywhere`` all geometries are sampled alike."""
     problem = outlined(plan, where, graph)
     machine = resolve(plan.machine, graph.n_nodes, problem)
-    if plan.preset is not None:
-        usual = PRESETS[plan.preset](weighted=len(graph.capacities) > 1, q=where.q)
+    if (preset := plan.asked["preset"]) is not None:
+        usual = PRESETS[preset](weighted=len(graph.capacities) > 1, q=where.q)
     else:
         iterations = usual_iterations(graph, machine)
         usual = {"iterations": iterations if plan.old is None else fewer(iterations), "stop": "converged"}
     config = TrainingConfig(**{**usual, **plan.settings, **located_in(where)})
     config.spec()  # the signature and what is measured on it are checked here, before any work
-    if plan.preset is not None:
+    if preset is not None:
         return replace(in_units_of_radius(config), **plan.settings)
     popularity = plan.asked["popularity"]
     if popularity is None and plan.old is not None:
@@ -179,6 +169,6 @@ def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     config = TrainingConfig(**{**plan.settings, **located_in(where)})
     heights = np.zeros(graph.n_nodes) if graph.is_directed else None
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
-    popular = plan.preset is None and plan.asked["popularity"] is not False
+    popular = plan.asked["preset"] is None and plan.asked["popularity"] is not False
     check_directed(pairs, [replace(config.spec(), popularity=popular)])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")

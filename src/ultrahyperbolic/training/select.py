@@ -113,7 +113,7 @@ select_signature = select
 def choose(execution: Execution) -> None:
     """Choose the geometry of an execution where that was left open; of a time limit, half is for this."""
     if isinstance(execution.plan.where, Choice):
-        limit = execution.plan.time_limit
+        limit = execution.plan.asked["time_limit"]
         execution.choose(_Comparison(execution, None if limit is None else limit / 2).run())
 
 
