@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -128,8 +129,7 @@ def check_gradient(
     usable = remainder > noise
     if usable.sum() < 4:
         return True, math.inf
-    a, b = times[usable].log(), remainder[usable].log()
-    fitted = float(((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum())
+    fitted = float(np.polyfit(times[usable].log().cpu(), remainder[usable].log().cpu(), 1)[0])
     return fitted > 1.9, fitted
 
 

@@ -161,8 +161,9 @@ def descent_step(
     finite = _finite(moved) & _finite(carried)
     if new.second_moment is not None:
         finite = finite & _finite(new.second_moment)
-        new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
-    momentum = _where(finite, carried, state.momentum)
+        before = 0.0 if state.second_moment is None else state.second_moment
+        new = new._replace(second_moment=torch.where(finite, new.second_moment, before))
+    momentum = torch.where(finite, carried, 0.0 if state.momentum is None else state.momentum)
     return torch.where(finite, moved, points), new._replace(momentum=momentum, finite=finite)
 
 
@@ -192,11 +193,6 @@ def _as_direction(points: Tensor, rgrad: Tensor, followed: Tensor, settings: Des
 def _finite(rows: Tensor) -> Tensor:
     """Whether all coordinates of a row are finite [..., 1]: what is infinite or NaN makes 0 times it NaN."""
     return (0.0 * rows).sum(-1, keepdim=True) == 0.0
-
-
-def _where(condition: Tensor, value: Tensor, otherwise: Tensor | None) -> Tensor:
-    """The value where the condition holds, elsewhere the previous one (0 at first)."""
-    return torch.where(condition, value, 0.0 if otherwise is None else otherwise)
 
 
 def _average(

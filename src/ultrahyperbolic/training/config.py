@@ -176,14 +176,13 @@ class TrainingConfig:
 
     def call(self, graph: Graph) -> str:
         """The call in Python that does this training again."""
-        chosen = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        chosen = {name: value for name, value in chosen.items() if value != getattr(TrainingConfig, name)}
+        chosen = {name: value for name, value in vars(self).items() if value != getattr(TrainingConfig, name)}
         made = f"config = uh.TrainingConfig({as_arguments(chosen)})"
         return in_python(graph, f"{made}\n(embedding,) = uh.training.embed_many(graph, [config])")
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
-        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        found = dict(vars(self))
         if self.product is None:
             del found["product"]  # which earlier versions do not know
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
