@@ -176,8 +176,8 @@ def place_nodes(
         for start in range(0, ties.count, _AT_ONCE):
             rows, placed = order[start : start + _AT_ONCE], order[:start]
             here = np.concatenate((np.arange(n), n + placed, n + rows))
-            of_nodes = (None if values is None else values[here] for values in (popularity, heights))
-            held = Held(np.concatenate((embedding.points, points[placed])), arcs, *of_nodes, spring)
+            offsets, levels = (None if values is None else values[here] for values in (popularity, heights))
+            held = Held(np.concatenate((embedding.points, points[placed])), arcs, offsets, levels, spring)
 
             def show(share: float, begun: int = start, many: int = len(rows)) -> None:
                 update(begun + share * many, "")
