@@ -51,7 +51,7 @@ MUTANTS = [
     # A wrong sign, factor or bound in the mathematics.
     Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,", "geometry/test_functions.py"),
     Mutant(
-        "geometry/level_set.py",
+        "geometry/quadric.py",
         "torch.cat((-z[..., : self.q + 1], z[",
         "torch.cat((z[..., : self.q + 1], z[",
         "geometry/test_pseudo_hyperboloid.py::test_preconditioner_matrix_is_the_precondition",

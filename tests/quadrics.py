@@ -16,7 +16,6 @@ from ultrahyperbolic.testing import (
     _check,
     _demand,
     _gradients,
-    _number,
     _Sample,
     _Skip,
 )
@@ -277,11 +276,11 @@ def normals(s: Quadric) -> None:
         lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
     )[1]
     s.close(M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0)
-    s.close(M.shape_operator(x, u), _number(M.mean_curvature) * u, "S is not umbilic of the mean curvature")
+    s.close(M.shape_operator(x, u), M.mean_curvature.item() * u, "S is not umbilic of the mean curvature")
     su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
     bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
     area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
-    s.close(sign * bent, _number(M.sectional_curvature) * area, "the Gauss equation fails", s.radius**2, 16.0)
+    s.close(sign * bent, M.sectional_curvature.item() * area, "the Gauss equation fails", s.radius**2, 16.0)
 
 
 @quadric_property

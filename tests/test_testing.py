@@ -85,7 +85,7 @@ class TurnsAllOfTime(PseudoHyperboloid):
     """G u: right but for what a tangent vector has along the time part of its point."""
 
     def wick_rotation(self, x, u):
-        return self._flip(u)
+        return self.raise_index(u)
 
 
 class TurnsNothing(PseudoHyperboloid):
@@ -97,7 +97,7 @@ class ForgetsTheStretch(PseudoHyperboloid):
     """The Euclidean projection of the gradient: it descends and is tangent, and is not |P_x|∇f."""
 
     def surrogate_direction(self, x, gradient):
-        normal = self._flip(x)
+        normal = self.raise_index(x)
         return gradient - (gradient * normal).sum(-1, keepdim=True) / normal.square().sum(-1, keepdim=True) * normal
 
 

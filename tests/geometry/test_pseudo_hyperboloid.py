@@ -267,7 +267,7 @@ def test_draws_that_cannot_be_rescaled_are_drawn_again():
     assert 0 < good.sum() < 500
     torch.testing.assert_close(wide[good], M.projx(raw[good]))
     assert PseudoHyperboloid(81, 1).check_point(PseudoHyperboloid(81, 1).random_near_pole(100, epsilon=0.1)).ok
-    with pytest.raises(ValueError, match=r"epsilon must be so small that ⟨z, z⟩ < 0 for most draws, got 1.5"):
+    with pytest.raises(ValueError, match=r"epsilon must be so small that projx maps most draws .*, got 1.5"):
         PseudoHyperboloid(81, 1).random_near_pole(3, epsilon=1.5)
 
 
@@ -461,7 +461,7 @@ def test_the_surrogate_is_the_absolute_value_of_the_preconditioner(manifold, sca
         root = of_preconditioner(lambda value: mpmath.sqrt(abs(value)), *given)
         assert (manifold.precondition_root(x, gradient) - root).norm() <= rounding * kappa**0.5
         # The part along w = G x + κ x is what is stretched: the form with κ - 1 and w itself.
-        flipped = manifold._flip(x)
+        flipped = manifold.raise_index(x)
         w = flipped + kappa * x
         part = 0.0 if scale == 0.0 or manifold.p == 0 else (gradient @ w) / (w @ w) * w
         formula = gradient - (gradient @ flipped) / (x @ x) * flipped + (kappa - 1) * part
@@ -709,10 +709,10 @@ def test_hyperbolic_space_and_the_sphere_are_contained(beta, dtype, generator):
 
 def test_what_is_not_contained_is_refused():
     for call, message in (
-        (lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)), "needs p >= 1, got p = 0"),
-        (lambda: PseudoHyperboloid(2, 0).include_sphere(torch.ones(1)), "needs q >= 1, got q = 0"),
-        (lambda: PseudoSphere(3, -1).include_hyperbolic(torch.ones(1)), "needs q >= 0, got q = -1"),
-        (lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)), "needs p >= 2, got p = 1"),
+        (lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)), r"no hyperbolic space, got .*p=0, q=2"),
+        (lambda: PseudoHyperboloid(2, 0).include_sphere(torch.ones(1)), r"no sphere of its own β, got .*p=2, q=0"),
+        (lambda: PseudoSphere(3, -1).include_hyperbolic(torch.ones(1)), r"no hyperbolic space, got .*p=3, q=-1"),
+        (lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)), r"no sphere of its own β, got .*p=1, q=2"),
         (lambda: Euclidean(3).include_hyperbolic(torch.ones(3)), "flat space contains no hyperbolic space"),
         (lambda: Euclidean(3).include_sphere(torch.ones(3)), "flat space contains no sphere"),
         (lambda: Euclidean(3).unit_normal(torch.ones(3)), "no vector is normal to it"),

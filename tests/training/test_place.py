@@ -191,10 +191,8 @@ def test_the_loss_is_eq_17_by_node():
     ends = np.array([(a - n, b) for a, b, _ in new])
     ties = NewTies(k, n, ends, np.array([w for *_, w in new]))
 
-    def neighbors(node):
-        return np.setdiff1d(np.arange(n), [node]), np.full(n - 1, 100.0)
-
-    search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
+    arcs = np.argwhere(~np.eye(n, dtype=bool)), np.full(n * (n - 1), 100.0)
+    search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), arcs), 0)
     x = points[n:][None]
     ours = search._losses(
         x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
@@ -232,13 +230,8 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
     weights = np.array([weight[i, j] for i, j in joined] + [weight[j, i] for i, j in joined])
     ties = NewTies(k, n, ends, weights, np.repeat([1, -1], len(joined)))
 
-    def out(node):
-        return np.flatnonzero(weight[node, :n]), weight[node, :n][weight[node, :n] > 0.0]
-
-    def sources(node):
-        return np.flatnonzero(weight[:n, node]), weight[:n, node][weight[:n, node] > 0.0]
-
-    held = Held(points[:n].numpy(), out, None, heights, spring, sources)
+    among = weight[:n, :n] > 0.0
+    held = Held(points[:n].numpy(), (np.argwhere(among), weight[:n, :n][among]), None, heights, spring)
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, held, 0)
     x = points[n:][None]
     ours = search._losses(

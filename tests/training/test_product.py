@@ -34,7 +34,7 @@ def trained():
 def test_words_manifold_and_json_name_the_same_geometry():
     geometry = ProductGeometry.of_text(" 2,1@-4 + 0,2+flat2*0.5")
     assert geometry.text == TEXT
-    assert geometry == ProductGeometry.of_product(product()) == described(geometry.manifold)
+    assert geometry == described(product()) == described(geometry.manifold)
     assert geometry == Geometry.from_json(json.loads(json.dumps(geometry.to_json())))
     assert geometry.manifold._label() == product()._label()
     assert (geometry.dim, geometry.ambient_dim, geometry.has_cone) == (7, 9, True)
@@ -128,10 +128,9 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
         uh.embed(CLUB, product=uh.Product(uh.PseudoSphere(2, 1)))
     with pytest.raises(TypeError, match="product must be a Product or text such as"):
         uh.embed(CLUB, product=3)
-    with pytest.raises(ValueError, match="beta is said of each factor of a product"):
-        TrainingConfig(product=TEXT, beta=-4.0)
-    with pytest.raises(ValueError, match="product names the geometry: leave p, q and flat out"):
-        TrainingConfig(product=TEXT, p=1, q=1)
+    for more in ({"beta": -4.0}, {"p": 1, "q": 1}, {"flat": 2}):
+        with pytest.raises(ValueError, match=r"product names the geometry, with beta as in 3,1@-4\+flat2"):
+            TrainingConfig(product=TEXT, **more)
     stranger = uh.Embedding(["a"], uh.PseudoSphere(2, 1).origin(1).numpy(), uh.PseudoSphere(2, 1))
     with pytest.raises(TypeError, match="only pseudo-hyperboloids, flat space and products of them can be saved"):
         stranger.save("nowhere")

@@ -3,13 +3,15 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from itertools import chain, repeat
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from ..checks import is_number
 
+P = ParamSpec("P")
 R = TypeVar("R")
 _FLOATS, _HALF = (torch.float32, torch.float64), (torch.float16, torch.bfloat16)
 # What methods call their points and vectors [..., d].
@@ -82,6 +84,34 @@ def guarded(method: Callable[..., R], *, validates: bool) -> Callable[..., R]:
 
 def _widened(value: object, dtype: torch.dtype) -> object:
     return value.to(dtype) if isinstance(value, Tensor) and value.dtype in _HALF else value
+
+
+def by_parts(
+    method: Callable[Concatenate[Any, P], R], join: Callable[..., R] | None = None, formula: str = ""
+) -> Callable[Concatenate[Any, P], R]:
+    """A method of a manifold made of others, as theirs on their own coordinates, by default that of the only one.
+
+    The manifold has ``_factors()``, the others, and ``_split(x)``, their coordinates of points and vectors x;
+    ``join(self, *results)`` makes one result of all.
+    """
+    name, names = method.__name__, list(inspect.signature(method).parameters)[1:]
+
+    @wraps(method, updated=())  # which is not abstract
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if "generator" in kwargs:
+            kwargs["generator"] = as_generator(kwargs["generator"])  # type: ignore[arg-type]  # one for all
+        factors, columns = list(self._factors()), []
+        for key, value in (*zip(chain(names, repeat("")), args, strict=False), *kwargs.items()):
+            vector = key in VECTORS and isinstance(value, Tensor)
+            columns.append(self._split(value) if vector else [value] * len(factors))
+        found = []
+        for factor, *own in zip(factors, *columns, strict=True):
+            named = dict(zip(kwargs, own[len(args) :], strict=True))
+            found.append(getattr(factor, name)(*own[: len(args)], **named))
+        return found[0] if join is None else join(self, *found)
+
+    call.__doc__ = formula or f"By its parts: {method.__doc__}"
+    return call
 
 
 def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:

@@ -152,9 +152,8 @@ def _check_followed(manifold: Manifold, method: str, arguments: Arguments, resul
         raise ValueError(f"{manifold._label()}: {finite.reason}; the geodesic is longer than {point.dtype} can hold")
     tolerance = default_tolerance(point.dtype, None)
     longer = _longer(point, manifold.geodesic(x, u, -t))
-    if method != "transp_follow_expmap":
-        name = "the result" if carried is None else "the resulting point"
-        manifold.assert_point(point, name=name, tolerance=tolerance * longer.square())
+    name = "the result" if carried is None else "the resulting point"
+    manifold.assert_point(point, name=name, tolerance=tolerance * longer.square())
     if carried is not None:
         longer = longer * _longer(carried, manifold.transp_follow_expmap(x, -u, arguments["v"]))
         manifold.assert_tangent(point, carried, name="the resulting vector", tolerance=tolerance * longer)

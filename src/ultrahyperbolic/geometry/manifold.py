@@ -25,7 +25,7 @@ from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign
 from .words import Dissimilarity, check_dissimilarity, former_measure
 
-_CDIST_ELEMENTS = 1 << 22
+_CDIST_ELEMENTS, _REDRAWS = 1 << 22, 100
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
 _TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-10}
 
@@ -132,8 +132,7 @@ class Manifold(Primitives):
 
     def _assert(self, check: Check, own: str, name: str) -> None:
         if not check.ok:
-            reason = name + check.reason.removeprefix(own)
-            raise ValueError(f"{self._label()}: {reason}")
+            raise ValueError(f"{self._label()}: {name}{check.reason.removeprefix(own)}")
 
     def _label(self) -> str:
         return f"{type(self).__name__}({self.extra_repr()})"
@@ -326,16 +325,29 @@ class Manifold(Primitives):
     ) -> Tensor:
         """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, brought onto the manifold.
 
-        ε is relative to the radius √|β|, the norm of the origin, or to 1 where the origin is 0.
-        ``perturb_first=False`` leaves the origin's own coordinate, its largest, alone before that.
+        ε is relative to the radius √|β|, the norm of the origin, or to 1 where the origin is 0: points of every β are
+        equally near their pole. ``perturb_first=False`` keeps the origin's own coordinate, its largest, before `projx`
+        maps them, as the authors' scripts do. What it does not map is drawn again; ε must be so small that little is.
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
-        pole = self.origin(**at)
-        z = noise(*size, self.ambient_dim, like=pole, uniform=True, generator=generator)
-        if not perturb_first:
-            z[..., int(pole.abs().argmax())] = 0.0
-        return self.phi(pole + epsilon * (pole.norm().item() or 1.0) * z)
+        pole, generator = self.origin(**at), as_generator(generator)
+        radius, first = pole.norm(), int(pole.abs().argmax())
+        reach = epsilon * torch.where(radius > 0, radius, 1.0)
+
+        def draw(*shape: int) -> Tensor:
+            z = noise(*shape, self.ambient_dim, like=pole, uniform=True, generator=generator)
+            if not perturb_first:
+                z[..., first] = 0.0
+            return self.projx(pole + reach * z)
+
+        x = draw(*size)
+        for _ in range(_REDRAWS):
+            lost = ~x.isfinite().all(-1)
+            if not lost.any():
+                return x
+            x[lost] = draw(int(lost.sum()))
+        raise ValueError(f"epsilon must be so small that projx maps most draws onto the manifold, got {epsilon}")
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""

@@ -39,13 +39,18 @@ class Geometry:
     def __post_init__(self) -> None:
         if (self.p is None) != (self.q is None) or (self.p is None) == (self.flat is None):
             raise ValueError(f"a geometry has p and q, or is flat, got p={self.p}, q={self.q} and flat={self.flat}")
+        if self.flat is not None and self.beta != -1.0:
+            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {self.beta}")
         if not -math.inf < self.beta < 0:
             raise ValueError(f"beta must be finite and negative, got {self.beta}")
+        for name, least in (("p", 0), ("q", 0), ("flat", 1)):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check_count(name, value, least))
 
     @classmethod
     def curved(cls, p: int, q: int, beta: float = -1.0) -> Geometry:
         """Q^{p,q}_β."""
-        return cls(check_count("p", p, 0), check_count("q", q, 0), None, beta)
+        return cls(p, q, None, beta)
 
     @classmethod
     def of_flat(cls, dim: int) -> Geometry:
@@ -212,19 +217,6 @@ class ProductGeometry(Geometry):
                 ) from None
         return cls(factors=tuple(factors), weights=tuple(weights))
 
-    @classmethod
-    def of_product(cls, manifold: Product) -> ProductGeometry:
-        """The geometry of a product; ``ValueError`` where a factor is neither a pseudo-hyperboloid nor flat."""
-        found = []
-        for factor in manifold.factors:
-            assert isinstance(factor, Manifold)
-            geometry = Geometry.of_manifold(factor)
-            if geometry is None:
-                name = factor._label()
-                raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
-            found.append(geometry)
-        return cls(factors=tuple(found), weights=tuple(manifold.weights))
-
     @property
     def parts(self) -> tuple[Geometry, ...]:
         """The factors."""
@@ -263,7 +255,7 @@ def described(manifold: Manifold) -> Geometry | None:
     """The geometry of a manifold or of a product of them; None where it is neither."""
     if not isinstance(manifold, Product):
         return Geometry.of_manifold(manifold)
-    try:
-        return ProductGeometry.of_product(manifold)
-    except ValueError:
+    factors = [found for factor in manifold._factors() if (found := Geometry.of_manifold(factor)) is not None]
+    if len(factors) < len(manifold.factors):
         return None
+    return ProductGeometry(factors=tuple(factors), weights=tuple(manifold.weights))

@@ -1,17 +1,19 @@
 """Products of manifolds: each factor has its own coordinates, side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Unpack
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from ..checks import check_positive, format_number
-from .arguments import Check, as_generator, as_size, validate_scalars
+from .arguments import Check, by_parts
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
-from .primitives import Device, Seed, Size, Spot
+
+T = TypeVar("T")
 
 
 class Product(Manifold):
@@ -68,9 +70,12 @@ class Product(Manifold):
     def _factors(self) -> Iterator[Manifold]:
         return iter(self.factors)  # type: ignore[arg-type]
 
+    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(x, self.sizes, dim=-1)
+
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The coordinates of each factor, as views."""
-        return torch.split(x, self.sizes, dim=-1)
+        return self._split(x)
 
     def join(self, *parts: Tensor) -> Tensor:
         """Points or vectors of the factors, side by side; leading dimensions broadcast."""
@@ -79,163 +84,70 @@ class Product(Manifold):
         shape = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))  # type: ignore[no-untyped-call]
         return torch.cat([part.expand(*shape, part.shape[-1]) for part in parts], dim=-1)
 
-    def _parts(self, **tensors: Tensor) -> Iterator[tuple[Manifold, list[Tensor]]]:
-        """Each factor with its coordinates of every tensor."""
-        pieces = [torch.split(tensor, self.sizes, dim=-1) for tensor in tensors.values()]
-        return ((factor, list(own)) for factor, *own in zip(self._factors(), *pieces, strict=True))
+    def _every(self, *found: Check) -> Check:
+        """Whether all factors are content; the reason names the first that is not."""
+        start = 0
+        for k, (factor, check) in enumerate(zip(self._factors(), found, strict=True)):
+            if not check.ok:
+                where = f"factor {k}, {factor._label()}, coordinates {start} to {start + factor.ambient_dim - 1}"
+                return Check(False, f"{check.reason} ({where})")
+            start += factor.ambient_dim
+        return Check(True, "")
 
-    def _each(self, method: str, **tensors: Tensor) -> Tensor:
-        """A method of every factor on its coordinates, side by side."""
-        return self.join(*(getattr(factor, method)(*own) for factor, own in self._parts(**tensors)))
+    def _logarithm(self, *logs: Logarithm) -> Logarithm:
+        exists = torch.stack([log.exists for log in logs]).all(0)
+        return Logarithm(self.join(*(log.vector for log in logs)).where(exists.unsqueeze(-1), torch.nan), exists)
 
-    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
-        """Σ ⟨u_k, v_k⟩."""
-        products = [factor.inner(a, b, keepdim=keepdim) for factor, (a, b) in self._parts(u=u, v=v)]
-        return torch.stack(products).sum(0)
+    def _where_all_exist(self, *parts: Tensor) -> Tensor:
+        whole = self.join(*parts)
+        return whole if self.joins_all_pairs else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
+
+    def _combined(self, *lengths: Tensor, squares: bool = False) -> Tensor:
+        """√(Σ w_k D_k²); with ``squares`` those of flat factors are D_k² already."""
+        total: Tensor | float = 0.0
+        for weight, factor, length in zip(self.weights, self._factors(), lengths, strict=True):
+            total = total + weight * (length if squares and isinstance(factor, Euclidean) else length.square())
+        return safe_sqrt(cast("Tensor", total))
+
+    def _all_of(self, *found: list[T]) -> list[T]:
+        return [each for own in found for each in own]
 
     @property
     def joins_all_pairs(self) -> bool:
         """Whether geodesics join all pairs of points in every factor."""
         return all(factor.joins_all_pairs for factor in self._factors())
 
-    def _check(self, check: Callable[[Manifold, list[Tensor]], Check], **tensors: Tensor) -> Check:
-        start = 0
-        for k, (factor, own) in enumerate(self._parts(**tensors)):
-            found = check(factor, own)
-            if not found.ok:
-                where = f"factor {k}, {factor._label()}, coordinates {start} to {start + factor.ambient_dim - 1}"
-                return Check(False, f"{found.reason} ({where})")
-            start += factor.ambient_dim
-        return Check(True, "")
-
-    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """Whether every row's parts are points of the factors; the reason names the factor."""
-        return self._check(lambda factor, own: factor.check_point(*own, tolerance=tolerance), x=x)
-
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """Whether every row's parts are tangent; the reason names the factor."""
-        return self._check(lambda factor, own: factor.check_tangent(*own, tolerance=tolerance), x=x, u=u)
-
-    def check_phi(self, z: Tensor) -> Check:
-        """Whether the factors' φ is defined at every row."""
-        return self._check(lambda factor, own: factor.check_phi(*own), z=z)
-
-    def check_projectable(self, z: Tensor) -> Check:
-        """Whether the factors' projx maps every row."""
-        return self._check(lambda factor, own: factor.check_projectable(*own), z=z)
-
-    def proju(self, x: Tensor, z: Tensor) -> Tensor:
-        """The factors' projections."""
-        return self._each("proju", x=x, z=z)
-
-    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
-        """The factors' geodesics at the same time t [...]."""
-        validate_scalars("t", t, x=x, u=u)
-        return self.join(*(factor.geodesic(a, b, t) for factor, (a, b) in self._parts(x=x, u=u)))
-
-    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
-        """The factors' logarithms; it exists where all of them do, and is NaN in all coordinates elsewhere."""
-        logs = [factor.logmap(*own) for factor, own in self._parts(x=x, y=y)]
-        exists = torch.stack([log.exists for log in logs]).all(0)
-        return Logarithm(self.join(*(log.vector for log in logs)).where(exists.unsqueeze(-1), torch.nan), exists)
-
-    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """The factors' transports; NaN where a geodesic is missing."""
-        carried = self._each("transp", x=x, y=y, v=v)
-        return carried if self.joins_all_pairs else carried.where(~carried.isnan().any(-1, keepdim=True), torch.nan)
-
-    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
-        """The factors' transports along their geodesics."""
-        return self._each("transp_follow_expmap", x=x, u=u, v=v)
-
-    def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """``expmap(x, u)`` and v carried along."""
-        pairs = [factor.expmap_transp(*own) for factor, own in self._parts(x=x, u=u, v=v)]
-        return self.join(*(point for point, _ in pairs)), self.join(*(carried for _, carried in pairs))
-
-    def phi(self, z: Tensor) -> Tensor:
-        """The factors' φ."""
-        return self._each("phi", z=z)
-
-    def projx(self, z: Tensor) -> Tensor:
-        """The factors' projections onto them."""
-        return self._each("projx", z=z)
-
-    def _combined(self, name: str, x: Tensor, y: Tensor, *options: float) -> Tensor:
-        """√(Σ w_k D_k²) of a dissimilarity of the factors; flat ones have the distance, not its square."""
-        total: Tensor | None = None
-        for weight, (factor, own) in zip(self.weights, self._parts(x=x, y=y), strict=True):
-            flat = isinstance(factor, Euclidean) and not options
-            square = factor.sqdist(*own) if flat else getattr(factor, name)(*own, *options).square()
-            square = square if weight == 1.0 else weight * square
-            total = square if total is None else total + square
-        assert total is not None
-        return safe_sqrt(total)
-
-    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """√(Σ w_k D_k²) of the factors' D_γ."""
-        return self._combined("dissimilarity", x, y)
-
-    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """√(Σ w_k D_k²) of the factors' broken geodesics."""
-        return self._combined("broken_dissimilarity", x, y)
-
-    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
-        """√(Σ w_k D_k²) of the factors' smoothed dissimilarities."""
-        check_positive("epsilon", epsilon)
-        return self._combined("smoothed_dissimilarity", x, y, epsilon)
-
-    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """√(Σ w_k D_k²) of what the authors' scripts have."""
-        return self._combined("cone_rule", x, y)
-
-    def raise_index(self, z: Tensor) -> Tensor:
-        """The factors' G⁻¹ z."""
-        return self._each("raise_index", z=z)
-
-    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """The factors' sgn(P_x) u."""
-        return self._each("wick_rotation", x=x, u=u)
-
-    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """The factors' |P_x|^½ z."""
-        return self._each("precondition_root", x=x, z=z)
-
-    def curvature_parameters(self) -> list[nn.Parameter]:
-        """Those of the factors, in order."""
-        return [parameter for factor in self._factors() for parameter in factor.curvature_parameters()]
-
-    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
-        """Those of the factors, in order."""
-        parts = self._parts(x=x, gradient=gradient)
-        return [slope for factor, own in parts for slope in factor.homothety_slopes(*own)]
-
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """Each factor's points follow its own curvature."""
         left, moved = list(before), []
-        for factor, (own,) in self._parts(x=x):
+        for factor, own in zip(self._factors(), self._split(x), strict=True):
             count = len(factor.curvature_parameters())
             moved.append(factor.follow_curvature(own, left[:count]))
             left = left[count:]
         return self.join(*moved)
 
-    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
-        """The factors' origins, repeated to [*size, d]."""
-        sizes = as_size(size)
-        return self.join(*(factor.origin(*sizes, dtype=dtype, device=device) for factor in self._factors()))
-
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
-        """Random points of the factors, one factor after the other."""
-        sizes, seed = as_size(size), as_generator(generator)
-        return self.join(*(factor.random(*sizes, scale=scale, generator=seed, **at) for factor in self._factors()))
-
-    def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
-    ) -> Tensor:
-        """Points near the poles of the factors, ε relative to each one's radius."""
-        sizes, seed = as_size(size), as_generator(generator)
-        near = [
-            factor.random_near_pole(*sizes, epsilon=epsilon, generator=seed, perturb_first=perturb_first, **at)
-            for factor in self._factors()
-        ]
-        return self.join(*near)
+    inner = by_parts(Manifold.inner, lambda _, *found: torch.stack(found).sum(0), "Σ ⟨u_k, v_k⟩.")
+    check_point = by_parts(Manifold.check_point, _every)
+    check_tangent = by_parts(Manifold.check_tangent, _every)
+    check_phi = by_parts(Manifold.check_phi, _every)
+    check_projectable = by_parts(Manifold.check_projectable, _every)
+    proju = by_parts(Manifold.proju, join)
+    geodesic = by_parts(Manifold.geodesic, join)
+    logmap = by_parts(Manifold.logmap, _logarithm)
+    transp = by_parts(Manifold.transp, _where_all_exist)
+    transp_follow_expmap = by_parts(Manifold.transp_follow_expmap, join)
+    expmap_transp = by_parts(Manifold.expmap_transp, lambda self, *found: tuple(map(self.join, *found)))
+    phi = by_parts(Manifold.phi, join)
+    projx = by_parts(Manifold.projx, join)
+    dissimilarity = by_parts(Manifold.dissimilarity, partial(_combined, squares=True))
+    broken_dissimilarity = by_parts(Manifold.broken_dissimilarity, _combined)
+    smoothed_dissimilarity = by_parts(Manifold.smoothed_dissimilarity, _combined)
+    cone_rule = by_parts(Manifold.cone_rule, partial(_combined, squares=True))
+    raise_index = by_parts(Manifold.raise_index, join)
+    wick_rotation = by_parts(Manifold.wick_rotation, join)
+    precondition_root = by_parts(Manifold.precondition_root, join)
+    curvature_parameters = by_parts(Manifold.curvature_parameters, _all_of)
+    homothety_slopes = by_parts(Manifold.homothety_slopes, _all_of)
+    origin = by_parts(Manifold.origin, join)
+    random = by_parts(Manifold.random, join)
+    random_near_pole = by_parts(Manifold.random_near_pole, join)

@@ -1,12 +1,14 @@
 """The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and hyperbolic space in the Poincaré ball."""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, Unpack, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..checks import check_positive
-from .arguments import as_number, validate, validate_scalars
+from ..checks import check_count, check_positive
+from .arguments import as_size, check_dtype, validate, validate_scalars
 from .functions import (
     angle,
     asinhc_sqrt,
@@ -17,13 +19,13 @@ from .functions import (
     safe_sqrt,
     signed_square,
 )
-from .level_set import LevelSet
-from .manifold import Logarithm
-from .primitives import Quadric
+from .manifold import Logarithm, noise
+from .primitives import Device, Quadric, Seed, Size, Spot
+from .quadric import CurvedQuadric, as_beta
 from .separation import Separation, hyperbolic_w, separation, with_antipode
 
 
-class PseudoHyperboloid(LevelSet):
+class PseudoHyperboloid(CurvedQuadric):
     """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time coordinates first.
 
     q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the sign of the metric
@@ -48,6 +50,153 @@ class PseudoHyperboloid(LevelSet):
     >>> M.check_point(x).ok
     True
     """
+
+    def __init__(self, p: int, q: int, beta: float | Tensor = -1.0, *, learnable: bool = False) -> None:
+        super().__init__()
+        p, q = check_count("p", p, 0), check_count("q", q, 0)
+        if p + q == 0:
+            raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
+        beta, learnable = as_beta(beta, learnable)
+        if not -math.inf < beta < 0:
+            raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
+        self.p, self.q = p, q
+        self.dim, self.ambient_dim = p + q, p + q + 1
+        # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0 and for p = 0 only.
+        self._sign = 1 if q == 0 else -1 if p == 0 else 0
+        if learnable:
+            self.log_abs_beta = nn.Parameter(torch.tensor(math.log(-beta), dtype=torch.float64))
+        else:
+            self._buffers["beta"] = torch.tensor(beta, dtype=torch.float64)
+
+    @property
+    def learnable(self) -> bool:
+        """Whether β is a function of the parameter ``log_abs_beta``."""
+        return "log_abs_beta" in self._parameters
+
+    @property
+    def beta(self) -> Tensor:
+        """The value of ⟨x, x⟩, negative: a buffer, or -exp of the parameter ``log_abs_beta``."""
+        return -self.log_abs_beta.exp() if self.learnable else cast("Tensor", self._buffers["beta"])
+
+    def curvature_parameters(self) -> list[nn.Parameter]:
+        """log |β| where it is learned."""
+        return [self.log_abs_beta] if self.learnable else []
+
+    def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
+        """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""
+        if not self.learnable:
+            return x.clone()
+        return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
+        held = self.log_abs_beta if self.learnable else self.beta
+        own = held, held.grad
+
+        def moved(tensor: Tensor) -> Tensor:
+            there = fn(tensor)
+            return there if tensor.is_meta or all(tensor is not each for each in own) else tensor.to(there.device)
+
+        return super()._apply(moved, recurse)  # type: ignore[no-untyped-call, no-any-return]
+
+    def _save_to_state_dict(self, destination: dict[str, object], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (self.p, self.q)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, object],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
+        # A state with a fixed β becomes one with a learned one, or the reverse.
+        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
+        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
+            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
+        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
+            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
+        found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
+        if tuple(found) != (self.p, self.q):
+            errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
+        elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
+            errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
+        else:
+            super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
+            if not self.learnable:
+                self._buffers["beta"] = self.beta.double()
+
+    def _inner(self, u: Tensor, v: Tensor) -> Tensor:
+        product = u * v
+        total = product.sum(-1, keepdim=True)
+        return -total if self.p == 0 else torch.sub(total, self._time_sum(product), alpha=2)
+
+    def _time_sum(self, z: Tensor) -> Tensor:
+        """The sum over the time coordinates."""
+        return z[..., :1] if self.q == 0 else z[..., : self.q + 1].sum(-1, keepdim=True)
+
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""
+        product = self._inner(u, v)
+        return product if keepdim else product.squeeze(-1)
+
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
+        return z + (self._inner(z, x) / self._scale(x)) * x
+
+    def psi(self, x: Tensor) -> Tensor:
+        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first coordinate is 1."""
+        time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
+
+    def psi_inverse(self, z: Tensor) -> Tensor:
+        """ψ⁻¹(u, v) = √|β| (√(1 + ‖v‖²) u, v) for u ∈ S^q and v ∈ R^p (Theorem 4.1)."""
+        unit, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        stretch = (1.0 + space.square().sum(-1, keepdim=True)).sqrt()
+        return torch.cat((stretch * unit, space), dim=-1) * self._scale(z).sqrt()
+
+    def phi(self, z: Tensor) -> Tensor:
+        """φ = ψ⁻¹∘ψ: the space part is kept, the time part rescaled; φ(x) = x on the manifold.
+
+        Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper sheet.
+        """
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
+        if self.q > 0:
+            radius = time * (radius / time.norm(dim=-1, keepdim=True))
+        return torch.cat((radius, space), dim=-1)
+
+    def projx(self, z: Tensor) -> Tensor:
+        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
+
+        Most vectors far from it are not time-like: `check_projectable` tells which, and `phi` maps them.
+        """
+        scale = (-self._scale(z) / self._inner(z, z)).sqrt()
+        if self.q == 0:
+            scale = torch.where(z[..., :1] < 0, -scale, scale)
+        return scale * z
+
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
+        """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
+        size = as_size(size)
+        check_dtype(dtype)
+        pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device or self.beta.device)
+        pole[..., 0] = self._scale(pole).sqrt()
+        return pole
+
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
+        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+        size = as_size(size)
+        check_positive("scale", scale, zero=True)
+        z = noise(*size, self.ambient_dim, like=self.origin(**at), generator=generator)
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
 
     @property
     def quadric(self) -> Quadric | None:
@@ -149,16 +298,6 @@ class PseudoHyperboloid(LevelSet):
             length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
-    @property
-    def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
-        return self.p == 0 or self.q == 0
-
-    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
-        excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
-        return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
-
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         check_positive("epsilon", epsilon)
@@ -170,14 +309,10 @@ class PseudoHyperboloid(LevelSet):
         w = self._pair(x, y)[0].squeeze(-1)
         return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
-    def raise_index(self, z: Tensor) -> Tensor:
-        """G z: the time coordinates with their sign turned."""
-        return self._flip(z)
-
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
-        return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
+        return self.raise_index(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions turns its sign.
@@ -210,41 +345,6 @@ class PseudoHyperboloid(LevelSet):
             (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
             dim=-1,
         )
-
-    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
-        """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
-        if not -math.inf < as_number("beta", beta) < 0:
-            raise ValueError(f"beta must be finite and negative, got {as_number('beta', beta)}")
-        scale = abs(beta.to(x.device, x.dtype)) if isinstance(beta, Tensor) else abs(beta)
-        return (scale / self._scale(x)).sqrt() * x
-
-    def anti_isometry(self, x: Tensor) -> Tensor:
-        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a `PseudoSphere`): the sign of ⟨·,·⟩ turns.
-
-        For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
-        """
-        return x.flip(-1)
-
-    def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
-
-        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
-        """
-        if self.p == 0:
-            raise ValueError("a sphere contains no hyperbolic space: include_hyperbolic needs p >= 1, got p = 0")
-        validate(self.p + 1, point=point)
-        zeros = point.new_zeros(*point.shape[:-1], self.q)
-        return torch.cat((point[..., :1], zeros, point[..., 1:]), dim=-1)
-
-    def include_sphere(self, point: Tensor) -> Tensor:
-        """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
-
-        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
-        """
-        if self.q == 0:
-            raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs q >= 1, got q = 0")
-        validate(self.q + 1, point=point)
-        return torch.cat((point, point.new_zeros(*point.shape[:-1], self.p)), dim=-1)
 
 
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:

@@ -47,6 +47,4 @@ def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity
 def former_measure(measure: str) -> Dissimilarity:
     """What the argument ``measure`` named, which is now ``dissimilarity``: taken with a warning."""
     warnings.warn("measure is now called dissimilarity: the former name will go", DeprecationWarning, stacklevel=4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return check_dissimilarity(measure, "measure")
+    return check_dissimilarity(current_name(measure), "measure")

@@ -43,11 +43,9 @@ def quotient_dist(manifold: Manifold, x: Tensor, y: Tensor, epsilon: float | Non
 def out_width(manifold: Manifold) -> int:
     """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0 is one point."""
     require_layers(manifold)
-    if isinstance(manifold, PseudoHyperboloid):
-        return manifold.p if manifold.q == 0 else manifold.ambient_dim
-    if isinstance(manifold, PseudoSphere):
-        return out_width(manifold.image)
-    return sum(map(out_width, manifold._factors())) if isinstance(manifold, Product) else manifold.ambient_dim
+    if isinstance(manifold, PseudoSphere | Product):
+        return sum(map(out_width, manifold._factors()))
+    return manifold.p if isinstance(manifold, PseudoHyperboloid) and manifold.q == 0 else manifold.ambient_dim
 
 
 def require_layers(manifold: Manifold) -> None:
@@ -69,12 +67,10 @@ def psi(manifold: Manifold, x: Tensor) -> Tensor:
 
 def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]) -> Tensor:
     """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat points stay."""
-    if isinstance(manifold, PseudoSphere):
-        return _by_factors(manifold.image, manifold.anti_isometry(x), of)
-    if isinstance(manifold, Product):
-        parts = zip(manifold._factors(), manifold.split(x), strict=True)
-        return torch.cat([_by_factors(factor, part, of) for factor, part in parts], dim=-1)
     validate(manifold.ambient_dim, x=x)
+    if isinstance(manifold, PseudoSphere | Product):
+        parts = zip(manifold._factors(), manifold._split(x), strict=True)
+        return torch.cat([_by_factors(factor, part, of) for factor, part in parts], dim=-1)
     return of(manifold, x) if isinstance(manifold, PseudoHyperboloid) else x
 
 

@@ -1,27 +1,14 @@
 """A table of points on a manifold, looked up by number."""
 
-from typing import Protocol, Self
+from typing import Any, Self
 
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..checks import check_count
 from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
-
-
-class HasPoints(Protocol):
-    """Points and where they live, such as an `ultrahyperbolic.Embedding`."""
-
-    @property
-    def points(self) -> ArrayLike:
-        """[n, d]"""
-
-    @property
-    def manifold(self) -> Manifold:
-        """Where they live."""
 
 
 class ManifoldEmbedding(nn.Module):
@@ -89,7 +76,7 @@ class ManifoldEmbedding(nn.Module):
 
     @classmethod
     def from_embedding(
-        cls, embedding: HasPoints, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
+        cls, embedding: Any, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
     ) -> Self:
         """The points of an `ultrahyperbolic.Embedding`, in the order of its ids."""
         points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype)

@@ -21,7 +21,7 @@ def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None
     `safe_axes`.
     """
     basis = manifold.proju(x.unsqueeze(-2), safe_axes(manifold, x) if start is None else start)
-    signs = _metric(manifold, x)
+    signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     for k in range(basis.shape[-2]):
         vector = basis[..., k, :]
         square = (vector.square() * signs).sum(-1, keepdim=True)
@@ -58,18 +58,12 @@ def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
             f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
         )
     axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
-    signs = _metric(manifold, x)
+    signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     other = signs != manifold.sqnorm(manifold.origin(dtype=x.dtype, device=x.device)).sign()
     # By rising rank: the axes of the other sign, then by the normal's |n_k|; the last is left out where there is one.
     rank = torch.where(other, -1.0, (x - manifold.proju(x, x)).abs())
     order = rank.argsort(dim=-1, stable=True)[..., : manifold.dim]
     return axes[order]
-
-
-def _metric(manifold: Manifold, x: Tensor) -> Tensor:
-    """The diagonal [d] of the metric, ±1."""
-    axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
-    return manifold.inner(axes, axes)
 
 
 Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
@@ -167,8 +161,9 @@ def descent_step(
     finite = _finite(moved) & _finite(carried)
     if new.second_moment is not None:
         finite = finite & _finite(new.second_moment)
-        new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
-    momentum = _where(finite, carried, state.momentum)
+        before = 0.0 if state.second_moment is None else state.second_moment
+        new = new._replace(second_moment=torch.where(finite, new.second_moment, before))
+    momentum = torch.where(finite, carried, 0.0 if state.momentum is None else state.momentum)
     return torch.where(finite, moved, points), new._replace(momentum=momentum, finite=finite)
 
 
@@ -198,11 +193,6 @@ def _as_direction(points: Tensor, rgrad: Tensor, followed: Tensor, settings: Des
 def _finite(rows: Tensor) -> Tensor:
     """Whether all coordinates of a row are finite [..., 1]: what is infinite or NaN makes 0 times it NaN."""
     return (0.0 * rows).sum(-1, keepdim=True) == 0.0
-
-
-def _where(condition: Tensor, value: Tensor, otherwise: Tensor | None) -> Tensor:
-    """The value where the condition holds, elsewhere the previous one (0 at first)."""
-    return torch.where(condition, value, 0.0 if otherwise is None else otherwise)
 
 
 def _average(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
-from .descent import DESCENDING, DIRECTIONS, DescentSettings, DescentState, Direction, descent_step, direction_of
+from .descent import DESCENDING, DescentSettings, DescentState, Direction, descent_step, direction_of
 from .lbfgs import PhiLBFGS, Reached
 
 
@@ -57,7 +57,7 @@ def armijo(
     increases. A direction that does not descend gets no step.
     """
     check_callable("function", function)
-    require_manifold(manifold)
+    settings = DescentSettings(manifold, lr=1.0, direction=direction)
     validate(manifold.ambient_dim, points=points, gradient=gradient)
     value = as_number("value", value)
     check_positive("first_step", first_step)
@@ -65,13 +65,12 @@ def armijo(
         check_fraction(name, fraction)
         check_positive(name, fraction)
     max_trials = check_count("max_trials", max_trials, 0)
-    ascent, slope = direction_of(points, gradient, DescentSettings(manifold, lr=first_step, direction=direction))
+    ascent, slope = direction_of(points, gradient, settings)
     length = float(ascent.norm())
     step = first_step
     trials = max_trials if slope > 0.0 else 0  # else rounding, or the second order, would decide
     for trial in range(1, trials + 1):
-        settings = DescentSettings(manifold, lr=step, direction=direction)
-        candidate, _ = descent_step(points, gradient, DescentState(), settings)
+        candidate, _ = descent_step(points, gradient, DescentState(), replace(settings, lr=step))
         with torch.no_grad():
             reached = float(function(candidate))
         if reached <= value - sufficient * step * slope and reached < value:
@@ -161,33 +160,38 @@ def minimize(
     check_callable("function", function)
     if callback is not None:
         check_callable("callback", callback)
-    require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
     check_choice("method", method, METHODS)
-    if direction is not None:
-        check_choice("direction", direction, DIRECTIONS)
-        if method == "lbfgs":
-            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
+    if method == "lbfgs" and direction is not None:
+        raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
     if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
         raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
     if lr is not None:
         check_positive("lr", lr, zero=True)
+    settings = DescentSettings(
+        manifold,
+        lr=1e-2 if lr is None else lr,
+        direction=direction or "surrogate",
+        momentum=0.9 if method == "adam" else momentum,
+        second_moment=0.999 if method == "adam" else None,
+        max_step=max_step,
+    )
     check_positive("gradient_tolerance", gradient_tolerance, zero=True)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
     manifold.assert_point(x0, name="x0")
     state = _State(function, x0.detach().clone(), manifold, gradient_tolerance)
-    state.step = _step_of(state, method, direction or "surrogate", lr, momentum, max_step)
+    state.step = _step_of(state, method, settings)
     with bar("minimise", max_iterations, show=progress) as update:
         callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
         if callback is not None:
             tell = callback
             callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
         ending = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
-    if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
-        ending = _within(state, gradient_tolerance)
+    if ending.why is Stopped.ITERATIONS:
+        ending = state.converged() or ending
     in_words = {
         Stopped.ITERATIONS: f"reached max_iterations = {max_iterations}",
         Stopped.TIME_LIMIT: f"reached time_limit = {time_limit or 0.0:g} s",
@@ -246,20 +250,20 @@ class _State:
             raise ValueError("function must depend on its argument, and autograd finds that it does not use it")
         return float(value.detach()), gradient
 
-    @property
-    def gradient_norm(self) -> float:
-        """Euclidean norm of Df at the current point."""
-        return self.norm_of(self.at)
-
     def norm_of(self, found: Reached) -> float:
         """Euclidean norm of Df."""
         return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
+
+    def converged(self) -> Ending | None:
+        """That the gradient meets the tolerance, where it does."""
+        norm, least = self.norm_of(self.at), self.tolerance
+        return Ending(Stopped.CONVERGED, f"gradient norm {norm:.3g} <= {least:g}") if norm <= least else None
 
     def advance(self, _: "_State", iterations: int) -> Floats:
         """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
         before = len(self.history)
         while self.ending is None and len(self.history) - before < iterations:
-            found = _within(self, self.tolerance) if self.gradient_norm <= self.tolerance else self.step()
+            found = self.converged() or self.step()
             if isinstance(found, Ending):
                 self.ending = found
             elif not _finite(found):
@@ -277,23 +281,13 @@ def _finite(found: Reached) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
-def _step_of(
-    state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
-) -> Callable[[], Reached | Ending]:
+def _step_of(state: _State, method: Method, settings: DescentSettings) -> Callable[[], Reached | Ending]:
     """A function that returns where one iteration leads, or why to stop."""
     if method == "lbfgs":
         lbfgs = PhiLBFGS(state.manifold)
         return lambda: lbfgs.step(state.at, state.evaluate) or _no_decrease(state, lbfgs.expected, lbfgs.length)
     if method == "line_search":
-        return _line_search(state, direction)
-    settings = DescentSettings(
-        state.manifold,
-        lr=1e-2 if lr is None else lr,
-        direction=direction,
-        momentum=0.9 if method == "adam" else momentum,
-        second_moment=0.999 if method == "adam" else None,
-        max_step=max_step,
-    )
+        return _line_search(state, settings.direction)
     moments = DescentState()
 
     def descend() -> Reached:
@@ -324,10 +318,6 @@ def _line_search(state: _State, direction: Direction) -> Callable[[], Reached | 
     return search
 
 
-def _within(state: _State, tolerance: float) -> Ending:
-    return Ending(Stopped.CONVERGED, f"gradient norm {state.gradient_norm:.3g} <= {tolerance:g}")
-
-
 def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     """Why no step was found, though one of ``length`` was ``expected`` to decrease f: rounding, or a wrong gradient."""
     rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
@@ -336,7 +326,7 @@ def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     return Ending(
         Stopped.STUCK,
         f"no step decreases the function, which should fall by {expected:.3g} "
-        f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
+        f"(gradient norm {state.norm_of(state.at):.3g}): not smooth here, or a wrong gradient",
     )
 
 

@@ -117,8 +117,15 @@ def locked(folder: Path) -> Iterator[None]:
 
     What killed processes have left is removed, and a save that one of them had half done is completed.
     """
-    handle, names = _lock(folder), (TABLE, RECORD, CHECKPOINT)
     try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # some systems open no folders
+        handle = None
+    names = (TABLE, RECORD, CHECKPOINT)
+    try:
+        if handle is not None and lock(handle) is False:
+            text = f"{folder} is being trained into by another process: wait for it, or name another folder"
+            raise BlockingIOError(text)
         if any(left for name in names for left in folder.glob(f".{name}.*")):
             with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
                 if certain:
@@ -128,17 +135,3 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         if handle is not None:
             os.close(handle)
-
-
-def _lock(folder: Path) -> int | None:
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # some systems open no folders
-        return None
-    known = lock(handle)
-    if known:
-        return handle
-    os.close(handle)
-    if known is None:
-        return None
-    raise BlockingIOError(f"{folder} is being trained into by another process: wait for it, or name another folder")

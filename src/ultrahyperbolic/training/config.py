@@ -107,28 +107,18 @@ class TrainingConfig:
             check_positive(name, getattr(self, name))
         if self.drop_below is not None and not (is_number(self.drop_below) and math.isfinite(self.drop_below)):
             raise ValueError(f"drop_below must be a finite number or None, got {self.drop_below!r}")
-        if self.product is not None and self.beta != TrainingConfig.beta:
-            raise ValueError(f"beta is said of each factor of a product, as in 3,1@-4+flat2, got {self.beta}")
-        if self.flat is not None and self.beta != TrainingConfig.beta:
-            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {self.beta}")
         if self.optimizer == "phi" and self.flat is not None:
             raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
 
     def _located(self) -> Settings:
         """The settings that name the geometry."""
-        p, q = self.p, self.q
+        unnamed = self.p is self.q is self.flat is None
         if self.product is not None:
-            if p is not None or q is not None or self.flat is not None:
-                raise ValueError(f"product names the geometry: leave p, q and flat out, got {p}, {q} and {self.flat}")
+            if not unnamed or self.beta != TrainingConfig.beta:
+                raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
             return {"product": ProductGeometry.of_text(self.product).text}
-        if self.flat is not None:
-            if p is not None or q is not None:
-                raise ValueError(f"p and q are of a curved manifold: leave them out with flat, got p = {p} and q = {q}")
-            return {"flat": check_count("flat", self.flat, 1)}
-        p, q = (3, 1) if p is None and q is None else (p, q)
-        if p is None or q is None:
-            raise ValueError(f"p and q go together, got p = {p} and q = {q}")
-        return {"p": check_count("p", p, 0), "q": check_count("q", q, 0)}
+        p, q = (3, 1) if unnamed else (self.p, self.q)
+        return located_in(Geometry(p, q, self.flat, self.beta))
 
     @property
     def geometry(self) -> Geometry:
@@ -186,14 +176,13 @@ class TrainingConfig:
 
     def call(self, graph: Graph) -> str:
         """The call in Python that does this training again."""
-        chosen = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        chosen = {name: value for name, value in chosen.items() if value != getattr(TrainingConfig, name)}
+        chosen = {name: value for name, value in vars(self).items() if value != getattr(TrainingConfig, name)}
         made = f"config = uh.TrainingConfig({as_arguments(chosen)})"
         return in_python(graph, f"{made}\n(embedding,) = uh.training.embed_many(graph, [config])")
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
-        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        found = dict(vars(self))
         if self.product is None:
             del found["product"]  # which earlier versions do not know
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

@@ -81,7 +81,7 @@ def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bo
     stay = _staying(old, graph, kept, points[kept], offsets[kept])
     news = NewNodes.of(graph, stay)
     found = news.ties.steps <= news.ties.count
-    new = np.array([graph.index(node) for node in news.ids])
+    new = np.flatnonzero(known < 0)
     if found.any():
         tied = np.flatnonzero(found)
         points[new[tied]], popularity = place_nodes(

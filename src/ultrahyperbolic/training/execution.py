@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from timeit import timeit
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
@@ -17,7 +18,6 @@ from ..engines.communicator import communicator, versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, others_met, resolve
 from ..evaluation import SAMPLED_NODES
 from ..evaluation.sampled import drawn_nodes
-from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
@@ -63,14 +63,14 @@ class Execution:
         self.measuring: float | None = None
         """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
         self._fitted, self._after = False, 0.0
-        if isinstance(plan.where, UsualGeometry) and plan.preset is None:
+        if isinstance(plan.where, UsualGeometry) and plan.asked["preset"] is None:
             plan = plan.but(plan.where.for_nodes(graph.n_nodes))
+        self.configs = configure(plan, graph)
         if isinstance(plan.where, Choice):
-            plan = replace(plan, where=_trainable(plan, plan.where, graph))
-        self.configs, self.asked = configure(plan, graph), plan
+            plan = plan.but(Choice(tuple(config.geometry for config in self.configs)))
+        self.plan = self.asked = plan
         # The engine is ours to choose, by memory and by time, where nobody has named one.
-        self._free = plan.machine.backend == "auto" and plan.preset is None
-        self.plan = plan
+        self._free = plan.machine.backend == "auto" and plan.asked["preset"] is None
         self._resolve()
         self.start: Given | None = None
         if plan.old is not None:
@@ -120,7 +120,7 @@ class Execution:
                 machine.backend,
                 str(machine.torch_device),
                 machine.precision,
-                self.plan.time_limit,
+                self.plan.asked["time_limit"],
             ),
             timing=Timing(started=time.time()),
         )
@@ -146,7 +146,7 @@ class Execution:
                 quiet=self.quiet,
                 measures=measures,
                 callbacks=callbacks,
-                time_limit=TimeLimit(self.plan.time_limit, self._spent, self.measuring),
+                time_limit=TimeLimit(self.plan.asked["time_limit"], self._spent, self.measuring),
                 checkpoint=checkpoint,
                 start=self.start,
                 asked=asked,
@@ -160,7 +160,7 @@ class Execution:
     def train_all(self) -> list[Embedding]:
         """The embedding of every training, not measured, in batches that fit into memory."""
         self._fit()
-        limit, found, rest = self.plan.time_limit, list[Embedding](), self.configs
+        limit, found, rest = self.plan.asked["time_limit"], list[Embedding](), self.configs
         while rest:  # each batch is fitted into what is free then
             batch = self._batches(rest)[0]
             share = None if limit is None else limit * len(batch) / len(self.configs)
@@ -180,13 +180,13 @@ class Execution:
         """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""
         if self._fitted:
             return
-        self._fitted, limit = True, self.plan.time_limit
+        self._fitted, limit = True, self.plan.asked["time_limit"]
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             nodes, backend = f"{self.graph.n_nodes:,}", self.machine.backend
             self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
-        if limit is not None and self.plan.preset is None:
+        if limit is not None and self.plan.asked["preset"] is None:
             self._fit_time(limit)
 
     @property
@@ -250,7 +250,7 @@ class Execution:
     def _say_how_long(self) -> None:
         """Where a training may take long, measure its pace and say so."""
         pairs = self.graph.n_nodes**2 * len(self.configs) * self.configs[0].iterations
-        if self.quiet or self.plan.time_limit is not None or pairs < _MANY:
+        if self.quiet or self.plan.asked["time_limit"] is not None or pairs < _MANY:
             return
         expected = Pace.of(self.graph, self.configs, self.machine).expected(self.configs[0])
         if expected >= _LONG:
@@ -260,20 +260,6 @@ class Execution:
         """With what was asked for and chosen."""
         chosen = None if self.selection is None else self.selection.to_json()
         return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
-
-
-def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
-    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised."""
-    found, wrong = list[Geometry](), list[ValueError]()
-    for geometry in where.geometries:
-        try:
-            configure(replace(plan, where=geometry), graph)
-            found.append(geometry)
-        except ValueError as error:
-            wrong.append(error)
-    if all(geometry.is_flat for geometry in found):
-        raise wrong[-1]
-    return Choice(tuple(found))
 
 
 @dataclass(frozen=True)
@@ -319,9 +305,9 @@ def _timed(
     """Seconds of an iteration of descent, and of an evaluation."""
     with closing(make_engine(problem, machine, exact_end=exact_end)) as engine:
         engine.evaluate(state)
-        evaluation = _seconds(lambda: engine.evaluate(state))
+        evaluation = timeit(lambda: engine.evaluate(state), number=1)
         engine.advance(state, 1)
-        return _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation, evaluation
+        return timeit(lambda: engine.advance(state, timed), number=1) / timed if timed else evaluation, evaluation
 
 
 def in_words(seconds: float) -> str:
@@ -333,9 +319,3 @@ def in_words(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

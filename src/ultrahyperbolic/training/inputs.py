@@ -13,7 +13,7 @@ from typing import Literal
 from ..checks import as_integer, check_count
 from ..datasets import load, names
 from ..geometry import Geometry, Product
-from ..geometry.named import ProductGeometry
+from ..geometry.named import ProductGeometry, described
 from ..graph import Graph, GraphError, as_graph
 from ..graph.fold import said_of_directions
 from ..options import Signature
@@ -125,9 +125,7 @@ def geometry_of(
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
     curvature = -1.0 if beta is None else beta
     if flat:
-        if curvature != USUAL.beta:
-            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
-        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
+        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1), beta=curvature)
     if dim is not None:
         return Choice.of(dim, curvature)
     return replace(USUAL, beta=curvature) if p is None else Geometry(p, q, None, curvature)
@@ -158,7 +156,10 @@ def _product_of(product: str | Product) -> Geometry:
         raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
     if product.learnable:
         raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
-    return ProductGeometry.of_product(product)
+    if (found := described(product)) is None:
+        name = next(factor._label() for factor in product._factors() if not Geometry.of_manifold(factor))
+        raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
+    return found
 
 
 def _check_same(old: Geometry, asked: dict[str, object]) -> None:

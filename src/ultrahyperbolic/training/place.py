@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.answers import springs_of
@@ -22,7 +21,7 @@ from ..graph.flow import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, Neighbors, NewTies, Placing
+from .placing import Cooling, Held, NewTies, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -167,30 +166,24 @@ def place_nodes(
 
     Of directed ties, ``heights`` [n + k] are those of old nodes and of new ones.
     """
-    geometry = embedding.geometry
+    geometry, n, springs = embedding.geometry, ties.n_held, None if heights is None else springs_of(embedding)
     assert geometry is not None
     points, popularity = np.zeros((ties.count, embedding.points.shape[1])), _popularity(embedding, ties)
     # Those nearest to old nodes first: what is placed helps to place the others.
     order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
-    n, springs = ties.n_held, None if heights is None else springs_of(embedding)
-    neighbors = _neighbors(embedding, n, "out")
-    sources = None if springs is None else _neighbors(embedding, n, "in")
+    arcs, spring = None if embedding.graph is None else embedding.graph.arcs, 0.0 if springs is None else springs.spring
     with bar("placing", ties.count, show=not quiet) as update:
         for start in range(0, ties.count, _AT_ONCE):
             rows, placed = order[start : start + _AT_ONCE], order[:start]
-            held = Held(np.concatenate((embedding.points, points[placed])), neighbors)
-            if embedding.popularity is not None and popularity is not None:
-                offsets = np.concatenate((embedding.popularity, popularity[placed], popularity[rows]))
-                held = replace(held, popularity=offsets)
-            if springs is not None and heights is not None:
-                here = np.concatenate((np.arange(n), n + placed, n + rows))
-                held = replace(held, heights=heights[here], spring=springs.spring, sources=sources)
+            here = np.concatenate((np.arange(n), n + placed, n + rows))
+            offsets, levels = (None if values is None else values[here] for values in (popularity, heights))
+            held = Held(np.concatenate((embedding.points, points[placed])), arcs, offsets, levels, spring)
 
             def show(share: float, begun: int = start, many: int = len(rows)) -> None:
                 update(begun + share * many, "")
 
             points[rows] = Placing(geometry, cooling, ties.some(rows, placed), held, seed).run(show)
-    return points, popularity
+    return points, None if popularity is None else popularity[n:]
 
 
 def _cooling(embedding: Embedding, geometry: Geometry) -> Cooling:
@@ -221,28 +214,12 @@ def _heights(embedding: Embedding, ties: NewTies) -> Floats:
     return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
 
 
-def _neighbors(embedding: Embedding, n: int, way: Literal["out", "in"]) -> Neighbors | None:
-    """The old neighbours of an old node that its ties lead to, or that lead to it; none of one just placed."""
-    if embedding.graph is None:
-        return None
-    ends, weights = embedding.graph.arcs
-    ends = ends[:, :: 1 if way == "out" else -1]
-    order = np.lexsort(ends.T[::-1])
-    offsets = np.searchsorted(ends[order, 0], np.arange(n + 1))
-
-    def find(node: int) -> tuple[Ints, Floats]:
-        here = order[:0] if node >= n else order[offsets[node] : offsets[node + 1]]
-        return ends[here, 1], weights[here]
-
-    return find
-
-
 def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
-    """[k] what a line through the old nodes says for their number of ties; the mean where the graph is not known."""
+    """[n + k] of old nodes, and what a line through them says for the ties of new ones; else their mean."""
     if embedding.popularity is None:
         return None
     line = np.array([0.0, embedding.popularity.mean()])
     if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
         line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
     degree = np.bincount(ties.at_nodes[0], minlength=ties.count) // (1 if ties.ways is None else 2)
-    return np.asarray(np.polyval(line, np.log1p(degree)))
+    return np.append(embedding.popularity, np.polyval(line, np.log1p(degree)))

@@ -34,8 +34,6 @@ _SLOPES, _SQUARES = 0.8, 0.95
 # Pairs of held nodes that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20
 
-Neighbors = Callable[[int], tuple[Ints, Floats]]
-
 
 @dataclass(frozen=True)
 class NewTies:
@@ -105,17 +103,14 @@ class Held:
 
     points: Floats
     """[n, d]"""
-    neighbors: Neighbors | None = None
-    """The neighbours of a held node (in a directed graph those that its ties lead to) and the weights of its ties to
-    them, where they are known."""
+    arcs: tuple[Ints, Floats] | None = None
+    """[e, 2] the ties among held nodes as `Graph.arcs` has them, and their weights [e], where they are known."""
     popularity: Floats | None = None
     """[n + k] of the held nodes and of the new ones."""
     heights: Floats | None = None
     """[n + k] of a directed graph, like popularity."""
     spring: float = 0.0
     """κ of a directed graph."""
-    sources: Neighbors | None = None
-    """The nodes that directed ties lead from to a held one, and their weights, where they are known."""
 
 
 class Cooling(NamedTuple):
@@ -347,17 +342,21 @@ class Placing:
     def _not_weaker(self) -> dict[int, Tensor]:
         """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node.
 
-        In a directed graph of pairs that lead from there and, at -1, to there; nothing where neighbours are not known.
+        In a directed graph of pairs that lead from there and, at -1, to there; nothing where ties are not known.
         """
-        ways = {1: self.held.neighbors, -1: self.held.sources}
-        made = {}
-        for way, neighbors in ((way, known) for way, known in ways.items() if known is not None):
-            found = [np.zeros((2, 0), dtype=np.int64)]
-            for number, (tie, end) in enumerate(zip(self.to_held.tolist(), self.tied[1].tolist(), strict=True)):
-                near, weights = neighbors(end)
-                others = np.append(near[weights >= self.ties.weights[tie]], end)
-                found.append(np.stack((np.full(len(others), number), others)))
-            made[way] = torch.from_numpy(np.concatenate(found, axis=1))
+        made: dict[int, Tensor] = {}
+        if self.held.arcs is None:
+            return made
+        (arcs, weights), ends, own = self.held.arcs, self.tied[1].numpy(), self.ties.weights[self.to_held.numpy()]
+        for way in (1,) if self.held.heights is None else (1, -1):
+            order = np.argsort(arcs[:, ::way][:, 0], kind="stable")
+            here, there = arcs[order][:, ::way].T
+            first, last = (np.searchsorted(here, ends, side) for side in ("left", "right"))
+            ties = np.repeat(np.arange(len(ends)), last - first)
+            found = np.arange(len(ties)) + np.repeat(last - np.cumsum(last - first), last - first)
+            kept = weights[order][found] >= own[ties]
+            numbers, others = np.append(ties[kept], np.arange(len(ends))), np.append(there[found][kept], ends)
+            made[way] = torch.from_numpy(np.stack((numbers, others)))
         return made
 
 

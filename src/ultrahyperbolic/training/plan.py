@@ -15,13 +15,13 @@ from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..graph import Graph
-from ..objective import SCOPES, RankedPairs
-from ..options import Backend, Goal, Options, Preset, complete
+from ..objective import RankedPairs
+from ..options import Backend, Goal, Options, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
 from .method import as_goal, has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
-from .presets import PRESETS, preset_settings
+from .presets import PRESETS
 from .selection import BY
 
 # A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
@@ -48,7 +48,7 @@ class Plan:
         return cls(geometry_of(**named, old=None if old is None else earlier_geometry(old)), asked, old)
 
     def __post_init__(self) -> None:
-        preset = self.preset
+        preset, time_limit = self.asked["preset"], self.asked["time_limit"]
         if preset not in (None, *PRESETS):
             raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
         seeds = check_count("seeds", self.asked["seeds"], 1)
@@ -67,13 +67,9 @@ class Plan:
                 raise ValueError(f"preset {preset!r} is for one geometry: leave it out with a product")
             if (backend := self.asked["backend"]) not in ("auto", "reference"):
                 raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
-        if self.time_limit is not None:
-            check_positive("time_limit", self.time_limit)
-        if self.asked["scope"] is not None:
-            check_choice("scope", self.asked["scope"], SCOPES)
-        temperature = self.asked["temperature"]
-        if temperature is not None and not isinstance(temperature, tuple):
-            check_positive("temperature", temperature)
+        if time_limit is not None:
+            check_positive("time_limit", time_limit)
+        TrainingConfig(**self.settings)  # which checks them, before a graph is read
 
     def but(self, where: Geometry | Choice | None = None, **options: Unpack[Options]) -> Plan:
         """The same with another geometry, or with other options."""
@@ -83,16 +79,6 @@ class Plan:
     def goal(self) -> Goal:
         """What the embedding is for."""
         return as_goal(self.asked["goal"])
-
-    @property
-    def preset(self) -> Preset | None:
-        """The recipe of the paper that was asked for."""
-        return self.asked["preset"]
-
-    @property
-    def time_limit(self) -> float | None:
-        """Seconds."""
-        return self.asked["time_limit"]
 
     @property
     def machine(self) -> Machine:
@@ -130,26 +116,37 @@ class Plan:
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen."""
+    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen.
+
+    What is wrong with all that are curved is raised.
+    """
     if not isinstance(plan.where, Choice):
         config = _configure(plan, plan.where, graph)
         return [replace(config, seed=config.seed + k) for k in range(plan.asked["seeds"])]
-    made = [_configure(plan, geometry, graph, everywhere=True) for geometry in plan.where.geometries]
-    return [replace(config, finish=min(config.finish, _BRIEF_FINISH)) for config in made]
+    made, wrong = list[TrainingConfig](), list[ValueError]()
+    for geometry in plan.where.geometries:
+        try:
+            config = _configure(plan, geometry, graph, everywhere=True)
+            made.append(replace(config, finish=min(config.finish, _BRIEF_FINISH)))
+        except ValueError as error:
+            wrong.append(error)
+    if wrong and all(config.flat for config in made):
+        raise wrong[-1]
+    return made
 
 
 def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = False) -> TrainingConfig:
     """The training of the first seed in a geometry; with ``everywhere`` all geometries are sampled alike."""
     problem = outlined(plan, where, graph)
     machine = resolve(plan.machine, graph.n_nodes, problem)
-    if plan.preset is not None:
-        usual = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=where.q)
+    if (preset := plan.asked["preset"]) is not None:
+        usual = PRESETS[preset](weighted=len(graph.capacities) > 1, q=where.q)
     else:
         iterations = usual_iterations(graph, machine)
         usual = {"iterations": iterations if plan.old is None else fewer(iterations), "stop": "converged"}
     config = TrainingConfig(**{**usual, **plan.settings, **located_in(where)})
     config.spec()  # the signature and what is measured on it are checked here, before any work
-    if plan.preset is not None:
+    if preset is not None:
         return replace(in_units_of_radius(config), **plan.settings)
     popularity = plan.asked["popularity"]
     if popularity is None and plan.old is not None:
@@ -172,6 +169,6 @@ def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     config = TrainingConfig(**{**plan.settings, **located_in(where)})
     heights = np.zeros(graph.n_nodes) if graph.is_directed else None
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
-    popular = plan.preset is None and has_popularity(where, plan.asked["popularity"])
+    popular = plan.asked["preset"] is None and has_popularity(where, plan.asked["popularity"])
     check_directed(pairs, [replace(config.spec(), popularity=popular)])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Callable
 
 from ..options import Preset as Preset
 from .config import Settings
-
-PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 # What the text says beside what the scripts did; the scripts made the tables.
 DIFFERENCES = (
@@ -77,9 +75,7 @@ def coauthor_settings(*, q: int | None) -> Settings:
     }
 
 
-def preset_settings(preset: Preset, *, weighted: bool, q: int | None) -> Settings:
-    """The settings of a preset; ``q`` is None for flat space."""
-    return (settings if preset == "paper" else text_settings)(weighted=weighted, q=q)
+PRESETS: dict[Preset, Callable[..., Settings]] = {"paper": settings, "paper-text": text_settings}
 
 
 def differences(preset: Preset) -> list[str]:

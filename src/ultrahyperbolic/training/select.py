@@ -113,7 +113,7 @@ select_signature = select
 def choose(execution: Execution) -> None:
     """Choose the geometry of an execution where that was left open; of a time limit, half is for this."""
     if isinstance(execution.plan.where, Choice):
-        limit = execution.plan.time_limit
+        limit = execution.plan.asked["time_limit"]
         execution.choose(_Comparison(execution, None if limit is None else limit / 2).run())
 
 
@@ -270,7 +270,7 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
     sums = np.sort([among[a, b] + among[c, d], among[a, c] + among[b, d], among[a, d] + among[b, c]], axis=0)
     delta = float((sums[2] - sums[1]).max(initial=0.0)) / 2.0
     diameter = float(hops.max(initial=0))
-    values = spectral.spectrum
+    values = spectral.hyperbolic.values
     beyond = np.abs(values).sum() - np.abs(values).max(initial=0.0)
     negative = -values[values < 0.0].sum() - np.abs(values).max(initial=0.0)
     return {

@@ -56,7 +56,7 @@ class SpectralStart:
             flat = self._flat.coordinates(geometry.dim, 1.0)
             return np.asarray(scale * (flat + _jitter(rng, flat.shape)))
         time, space = geometry.time_dimensions, geometry.space_dimensions
-        spectrum = self._hyperbolic if space else self._spherical
+        spectrum = self.hyperbolic if space else self._spherical
         points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)), axis=1)
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
@@ -71,13 +71,9 @@ class SpectralStart:
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
         return np.asarray(geometry.radius * points)
 
-    @property
-    def spectrum(self) -> Floats:
-        """The eigenvalues of -cosh(c·hops) between the landmarks."""
-        return np.asarray(self._hyperbolic.values)
-
     @cached_property
-    def _hyperbolic(self) -> _Spectrum:
+    def hyperbolic(self) -> _Spectrum:
+        """That of -cosh(c·hops) between the landmarks."""
         return self._of_angles(1.0)
 
     @cached_property
