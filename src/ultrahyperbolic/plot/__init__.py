@@ -17,7 +17,7 @@ from ..files import replace_file
 from ..graph import Graph
 from ..graph.errors import need
 from . import pieces
-from .colours import COMMUNITIES
+from .maps import COMMUNITIES
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
 
 Library = Literal["plotly", "matplotlib"]

@@ -21,12 +21,10 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
-from .colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
 from .graphs import Drawing, Nodes
 from .labels import ALWAYS, draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
-from .layout import map_of
+from .maps import PALETTE, REST, Column, Kinds, backbone, bow, columns, edges_among, labels_of, map_of, names_of
 from .pieces import Arrow, Curve, Mark, Scene, Surface
-from .ties import backbone, bow, edges_among
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])

@@ -20,9 +20,7 @@ from ..graph.centrality import other_ranks
 from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import pair_distances
 from ..pairs.kinds import kernel_space
-from ..plot.colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
-from ..plot.layout import map_of
-from ..plot.ties import backbone, edges_among
+from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .distances import Distances, distances
 from .space import SpaceView, in_space
 

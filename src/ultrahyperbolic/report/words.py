@@ -15,7 +15,7 @@ from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..graph.hops import components
 from ..loop import Stopped
-from ..plot.colours import Kinds
+from ..plot.maps import Kinds
 from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
 from .distances import KINDS
