@@ -1,4 +1,4 @@
-"""How well scores of ordered pairs, asked for a few rows at a time, find the ties of a directed graph.
+"""How well scores of ordered pairs, asked for a row at a time, find the ties of a directed graph.
 
 A score s_ij is small where a tie i → j is likely. Ties are ``arcs`` [m, 2], from the first node to the second.
 """
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from .sampled import drawn_nodes
+from .summary import drawn_nodes
 
 Score = Callable[[Ints], Floats]
 """From nodes [k] to the scores [k, n] of the pairs from each of them to every node."""
 
-_ALL_NODES, _AT_ONCE = 2000, 1 << 21  # with more nodes some are drawn; scores at once
+_ALL_NODES = 2000  # with more nodes some are drawn
 
 
 def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats, heights: Floats) -> dict[str, float]:
@@ -64,13 +64,12 @@ def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
     nodes = np.unique(np.concatenate((ranked[:, 0], asked[:, 0])))
     (heads, starts), (ends, begins) = (_by_node(pairs, nodes) for pairs in (ranked, asked))
     found, scores = [], np.empty(len(asked))
-    for first, rows in _blocks(score, nodes):
-        for at, row in enumerate(rows, first):
-            own = np.sort(row[ranked[heads[starts[at] : starts[at + 1]], 1]])
-            if len(own):
-                found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
-            here = ends[begins[at] : begins[at + 1]]
-            scores[here] = row[asked[here, 1]]
+    for at, row in enumerate(_rows(score, nodes)):
+        own = np.sort(row[ranked[heads[starts[at] : starts[at + 1]], 1]])
+        if len(own):
+            found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
+        here = ends[begins[at] : begins[at + 1]]
+        scores[here] = row[asked[here, 1]]
     return float(np.mean(found)) if found else math.nan, scores
 
 
@@ -97,21 +96,18 @@ def _precision(score: Score, ties: Floats, nodes: Ints) -> float:
     if not len(ties):
         return math.nan
     own = np.sort(ties)
-    pairs = np.zeros(len(own), dtype=np.int64)
-    for _, rows in _blocks(score, nodes):
-        pairs += _at_most(np.sort(rows, axis=None), own)
-    return float(np.mean(_at_most(own, own) / pairs))
+    between = np.zeros(len(own) + 1, dtype=np.int64)  # how many pairs lie between two ties
+    for row in _rows(score, nodes):
+        np.add.at(between, np.searchsorted(own, row), 1)
+    return float(np.mean(_at_most(own, own) / between[:-1].cumsum()))
 
 
-def _blocks(score: Score, nodes: Ints) -> Iterator[tuple[int, Floats]]:
-    """The scores of some nodes at a time, and how many came before; a node is infinitely far from itself."""
-    start, size = 0, 1  # until a row tells how many nodes there are
-    while start < len(nodes):
-        some = nodes[start : start + size]
-        rows = np.array(score(some))
-        rows[np.arange(len(some)), some] = np.inf
-        yield start, rows
-        start, size = start + len(some), max(1, _AT_ONCE // rows.shape[1])
+def _rows(score: Score, nodes: Ints) -> Iterator[Floats]:
+    """The scores [n] of each of some nodes, which is infinitely far from itself."""
+    for node in nodes:
+        row = np.array(score(np.array([node]))[0])
+        row[node] = np.inf
+        yield row
 
 
 def _at_most(ordered: Floats, limits: Floats) -> Ints:

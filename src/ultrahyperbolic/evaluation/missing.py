@@ -157,9 +157,9 @@ class Evidence:
         return np.stack(found)
 
     def parts(self, rows: Ints, *, into: bool = False) -> Iterator[tuple[Ints, Floats, Bools]]:
-        """The pairs that have an end in these rows, some rows [b] at a time: the evidence [f, n, b], and which are free.
+        """The pairs that have an end in these rows, some rows [b] at a time, with their evidence [f, n, b].
 
-        Each pair without a tie is free [n, b] once.
+        The last says which are free [n, b]: each pair without a tie is once.
         """
         n = self.graph.n_nodes
         chosen, nodes = np.zeros(n, dtype=bool), np.arange(n)[:, None]

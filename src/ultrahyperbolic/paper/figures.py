@@ -10,8 +10,7 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..geometry import PseudoHyperboloid
 from ..graph import Graph
-from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, kind_of, level_surface
+from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, Drawing, hierarchy_drawing, kind_of, level_surface, losses_drawing
 from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many

@@ -18,7 +18,7 @@ from ..graph import Graph
 from ..graph.errors import need
 from . import pieces
 from .maps import COMMUNITIES
-from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
+from .pieces import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib

@@ -1,4 +1,4 @@
-"""The map of the report and of `plot_map`: where nodes lie, what they are called and coloured by, and which ties show."""
+"""The map of the report and of `plot_map`: places, names and colours of the nodes, and which ties are drawn."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence

@@ -21,10 +21,9 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
-from .graphs import Drawing, Nodes
 from .labels import ALWAYS, draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
 from .maps import PALETTE, REST, Column, Kinds, backbone, bow, columns, edges_among, labels_of, map_of, names_of
-from .pieces import Arrow, Curve, Mark, Scene, Surface
+from .pieces import Arrow, Curve, Drawing, Mark, Nodes, Scene, Surface
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
@@ -150,11 +149,8 @@ def _fine(grid: Floats) -> Floats:
     """A grid of a few points made finer: long faces cannot be sorted among short ones."""
     if min(grid.shape[:2]) > 2:
         return grid
-    s, t = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41), indexing="ij")
-    s, t = s[..., None], t[..., None]
-    near, far = grid[0, 0] * (1 - s) + grid[1, 0] * s, grid[0, 1] * (1 - s) + grid[1, 1] * s
-    fine: Floats = near * (1 - t) + far * t
-    return fine
+    near, far = np.linspace(grid[0], grid[1], 41, axis=1)
+    return np.linspace(near, far, 41, axis=1)
 
 
 def _quads(grid: Floats) -> Floats:

@@ -14,7 +14,7 @@ from ..embedding import Embedding
 from ..embedding.store import REPORT
 from ..files import replace_file
 from ..graph import Graph
-from . import fit, geometries, words
+from . import fit, words
 from .contents import Contents, gather
 
 _PARTS = ("html", "css", "pen.js", "labels.js", "js")
@@ -72,7 +72,7 @@ def assemble(contents: Contents, title: str | None = None) -> str:
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),
-        "select": geometries.selection(contents.embedding.record.select),
+        "select": fit.selection(contents.embedding.record.select),
         "again": words.how_to_repeat(contents),
     }
     return fill(template, parts)

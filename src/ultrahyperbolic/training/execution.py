@@ -16,7 +16,7 @@ from ..engines.base import MEETS, BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, resolve
 from ..evaluation import SAMPLED_NODES
-from ..evaluation.sampled import drawn_nodes
+from ..evaluation.summary import drawn_nodes
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
