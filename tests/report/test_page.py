@@ -18,8 +18,8 @@ from ultrahyperbolic.evaluation import RankIntervals, evaluate
 from ultrahyperbolic.plot import maps
 from ultrahyperbolic.report import contents, distances, render, write_report
 from ultrahyperbolic.report.fit import by_chance
-from ultrahyperbolic.report.markup import percent
 from ultrahyperbolic.report.page import as_script_data
+from ultrahyperbolic.report.words import percent
 
 
 class Page(HTMLParser):

@@ -191,8 +191,9 @@ class Results:
         hyperbolic = self.table.columns[1]
         rung = self.kept(hyperbolic)
         if rung is not None:
+            mine = self.scores[hyperbolic.key, rung]
             for row in AT_LEAST:
-                _put(figures, f"norm_proxy_{row}", self.scores[hyperbolic.key, rung], f"norm_{row}")
+                put(figures, f"norm_proxy_{row}", np.array([score[f"norm_{row}"] for score in mine]))
             for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
                 figures[f"norm_proxy_{row}_published"] = value
         flat, free = self.table.columns[0], self.table.beside
@@ -205,7 +206,7 @@ class Results:
         if rung is None:
             return
         for row in (*ROWS, "loss", "steps_back"):
-            _put(figures, f"{name}_{row}", self.scores[geometry.key, rung], row)
+            put(figures, f"{name}_{row}", np.array([score[row] for score in self.scores[geometry.key, rung]]))
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
@@ -257,10 +258,6 @@ _REMARKS = (
     "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back to its best points",
     "with half the step.",
 )
-
-
-def _put(figures: Figures, name: str, scores: list[Score], row: str) -> None:
-    put(figures, name, np.array([score[row] for score in scores]))
 
 
 def _digits(row: str, value: float) -> str:

@@ -137,7 +137,7 @@ def _legend(panel: Scene) -> list[Artist]:
 def _faces(panel: Scene) -> tuple[Floats, Floats]:
     """All surfaces as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
     surfaces = [piece for piece in panel.pieces if isinstance(piece, Surface)]
-    quads = [_quads(_fine(surface.points)) for surface in surfaces]
+    quads = [_quads(surface.points) for surface in surfaces]
     colors = [
         _shaded(faces, to_rgb(surface.color), surface.opacity, panel.view)
         for faces, surface in zip(quads, surfaces, strict=True)
@@ -145,16 +145,10 @@ def _faces(panel: Scene) -> tuple[Floats, Floats]:
     return np.concatenate(quads), np.concatenate(colors)
 
 
-def _fine(grid: Floats) -> Floats:
-    """A grid of a few points made finer: long faces cannot be sorted among short ones."""
-    if min(grid.shape[:2]) > 2:
-        return grid
-    near, far = np.linspace(grid[0], grid[1], 41, axis=1)
-    return np.linspace(near, far, 41, axis=1)
-
-
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
+    if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
+        grid = np.linspace(*np.linspace(grid[0], grid[1], 41, axis=1), 41, axis=1)
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
     return quads[np.isfinite(quads).all((1, 2))]
 

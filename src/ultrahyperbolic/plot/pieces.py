@@ -82,32 +82,20 @@ def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 *
     They are x_2² + x_3² - x_1² = x_0² + β: a hyperboloid of two sheets where x_0² < |β|, a cone where they are equal, a
     hyperboloid of one sheet beyond. ``turn`` below 2π leaves a part of the way round out.
     """
-    around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
-    nearest = math.sqrt(max(0.0, 1.0 - level**2))
-    if level > 1.0:
-        heights = [torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)]
-    else:
+    height = torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)
+    if level <= 1.0:
         # Even steps of the radius, not of the height: the sheets are round where they are nearest.
-        widest = math.sqrt(_HEIGHT**2 + level**2 - 1.0)
+        nearest, widest = math.sqrt(1.0 - level**2), math.sqrt(_HEIGHT**2 + level**2 - 1.0)
         radius = torch.linspace(0.0, widest, _RINGS, dtype=torch.float64)
         above = (radius.square() + nearest**2).sqrt()
-        heights = [above, -above]
-    sheets = [_at_level(manifold, level, height, around)[..., [2, 3, 1]] for height in heights]
-    gap = torch.full_like(sheets[0][:1], math.nan)
-    return torch.cat([sheets[0], *(part for sheet in sheets[1:] for part in (gap, sheet))]).numpy()
-
-
-def _at_level(manifold: PseudoHyperboloid, level: float, height: Tensor, around: Tensor) -> Tensor:
-    """Points [a, b, 4] by their time part (level, height) and direction: ψ⁻¹ of a unit time part and a space part."""
+        height = torch.cat((above, above.new_tensor([math.nan]), -above))
+    # ψ⁻¹ of a unit time part, along (level, height), and a space part in all directions.
     time = torch.stack((torch.full_like(height, level), height), dim=-1)
     length = time.norm(dim=-1, keepdim=True)
-    unit = time / length
-    radius = (length.square() - 1.0).clamp_min(0.0).sqrt()
-    direction = torch.stack((around.cos(), around.sin()), dim=-1)
-    space = radius[:, None] * direction
-    points = manifold.psi_inverse(torch.cat((unit[:, None].expand(-1, len(around), -1), space), dim=-1))
-    manifold.assert_point(points, name="points")
-    return points
+    around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
+    space = (length.square() - 1.0).clamp_min(0.0).sqrt()[:, None] * torch.stack((around.cos(), around.sin()), dim=-1)
+    unit = (time / length)[:, None].expand(-1, len(around), -1)
+    return manifold.psi_inverse(torch.cat((unit, space), dim=-1))[..., [2, 3, 1]].numpy()
 
 
 def family(beta: float = -1.0) -> list[Scene]:
@@ -186,9 +174,7 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
     ]
     for name, color, direction, length in kinds:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
-        points = manifold.geodesic(x, vector, length * steps)
-        manifold.assert_point(points, name="points")
-        pieces.append(Curve(points.numpy(), color, name, 3.0))
+        pieces.append(Curve(manifold.geodesic(x, vector, length * steps).numpy(), color, name, 3.0))
     pieces.append(Mark(x.numpy(), "x", BLACK, (0.0, -0.3 * root, -0.05 * root)))
     return [Scene("three kinds of geodesic", _AXES, pieces, _limits(root), (16.0, 24.0))]
 

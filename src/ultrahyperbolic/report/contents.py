@@ -142,8 +142,7 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> d
         return dict(embedding.record.measures)
     if graph is None or not shown.whole:
         return {}
-    points = torch.from_numpy(np.array(embedding.points))
-    return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
+    return evaluate(graph, embedding.points, embedding.manifold, popularity=embedding.popularity)
 
 
 def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats) -> Data:

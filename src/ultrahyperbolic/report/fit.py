@@ -12,7 +12,7 @@ from ..embedding.record import Json
 from ..evaluation import reservations
 from ..graph import Graph
 from .contents import Contents
-from .markup import join_words, percent, short_name, table
+from .words import join_words, percent, short_name, table
 
 Row = Mapping[str, Json]
 # Columns of the comparison; narrow screens leave out those of _EXTRA.
