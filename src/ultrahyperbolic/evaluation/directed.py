@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Floats, Ints
 from .summary import drawn_nodes
 
 Score = Callable[[Ints], Floats]
@@ -21,7 +21,7 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     """Measures of a directed embedding by name; 1 is the best of each. One that is not defined is left out.
 
     ``map_out``, ``map_in``: mean average precision of the nodes that a node's ties lead to, and come from
-    ``direction``: the share of ties without a reverse that have the right direction, `direction`
+    ``direction``: the share of ties without a reverse i → j that have the right direction, s_ij < s_ji
     ``average_precision``: mean over ties of the share of ties among all ordered pairs that score at most as much
     ``weight_down``: the share of the ``weights`` [m] of ties that lead from a higher node to a lower one
 
@@ -39,7 +39,7 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     # Rows cost most of the time: what comes of the same ones is found together.
     map_out, there = _looked_up(score, outward, outward)
     map_in, back = _looked_up(score_in, inward[:, ::-1], outward)
-    one_way = ~have_reverse(arcs, n)[drawn[arcs[:, 0]]]
+    one_way = ~np.isin(outward[:, 1] * n + outward[:, 0], arcs[:, 0] * n + arcs[:, 1])  # which no tie leads back along
     found = {
         "map_out": map_out,
         "map_in": map_in,
@@ -48,11 +48,6 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
         "weight_down": float(weights[down].sum()) / total if total else math.nan,
     }
     return {name: value for name, value in found.items() if not math.isnan(value)}
-
-
-def have_reverse(arcs: Ints, n: int) -> Bools:
-    """[m] whether a tie leads back."""
-    return np.isin(arcs[:, 1] * n + arcs[:, 0], arcs[:, 0] * n + arcs[:, 1])
 
 
 def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
@@ -80,14 +75,8 @@ def _by_node(pairs: Ints, nodes: Ints) -> tuple[Ints, Ints]:
     return order, np.append(begins, len(pairs))
 
 
-def direction(score: Score, score_in: Score, arcs: Ints) -> float:
-    """The share of ties i → j with s_ij < s_ji; equal scores count as half, a guess. NaN without ties."""
-    there, back = (_looked_up(rows, arcs[:0], arcs)[1] for rows in (score, score_in))
-    return _right(there, back)
-
-
 def _right(there: Floats, back: Floats) -> float:
-    """The share of smaller scores there than back."""
+    """The share of smaller scores there than back; equal ones count as half, a guess. NaN without any."""
     return float(np.mean(there < back) + 0.5 * np.mean(there == back)) if len(there) else math.nan
 
 
