@@ -157,12 +157,8 @@ def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
     """
     scores = as_scores("delta", delta, graph.n_nodes)
     component = components(graph)
-    order, sizes = np.argsort(component, kind="stable"), np.bincount(component)
-    found = []
-    for size, stop in zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True):
-        if size > 1:
-            nodes = order[stop - size : stop]
-            found.append((_spearman(graph.strength[nodes], -scores[nodes]), float(size)))
+    parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    found = [(_spearman(graph.strength[part], -scores[part]), len(part)) for part in parts if len(part) > 1]
     known = [(rho, size) for rho, size in found if not math.isnan(rho)]
     return sum(rho * size for rho, size in known) / sum(size for _, size in known) if known else math.nan
 

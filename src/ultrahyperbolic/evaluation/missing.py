@@ -97,18 +97,13 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        plain: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
-        }
-        lists = [value for value in plain.values() if isinstance(value, tuple)]
-        numbers = [number for value in lists for number in value]
-        if len(lists) != 6 or not all(isinstance(number, int | float) for number in numbers):
+        found = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        *lists, held_out, rounds, fingerprint = vars(found).values()
+        whole = isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
+        if not whole or not all(isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists):
             return None
-        found = cls(**plain)
         alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(found.steps) == len(found.chances)
-        whole = isinstance(found.held_out, int) and isinstance(found.rounds, int) and isinstance(found.fingerprint, str)
-        sound = alike and whole and min((*found.spread, *found.chances), default=0.0) > 0.0
-        return found if sound else None
+        return found if alike and min((*found.spread, *found.chances), default=0.0) > 0.0 else None
 
 
 class Evidence:

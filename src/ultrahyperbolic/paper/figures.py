@@ -15,7 +15,7 @@ from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Console, progress, write_figure
+from .console import announce, finish, progress, write_figure
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
 SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
@@ -63,7 +63,7 @@ def figure1(*, output: Path, quiet: bool = False) -> Figures:
         figures["largest_residual"] = max(figures["largest_residual"], residual)
         lines.append(f"| {level:g} | {kind_of(level, 'a hyperboloid of ')} |")
     lines += ["", f"{figures['points']:,.0f} points, |⟨x, x⟩ + 1| at most {figures['largest_residual']:.1e} ‖x‖²."]
-    Console(quiet).finish(lines, output, write_figure("figure1", output, plot.family))
+    finish(lines, output, write_figure("figure1", output, plot.family), quiet=quiet)
     return figures
 
 
@@ -91,7 +91,7 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
     back = manifold.logmap(x, manifold.expmap(x, vector)).vector
     figures["log_of_exp_error"] = (back - vector).abs().max().item()
     lines += ["", f"log_x(exp_x(ξ)) is ξ to {figures['log_of_exp_error']:.1e}."]
-    Console(quiet).finish(lines, output, write_figure("figure2", output, plot.figure2))
+    finish(lines, output, write_figure("figure2", output, plot.figure2), quiet=quiet)
     return figures
 
 
@@ -100,8 +100,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     count = 10 if seeds is None else seeds
     if count < 1:
         raise ValueError(f"seeds must be at least 1, got {count}")
-    console = Console(quiet)
-    console.differences(DIFFERENCES)
+    announce(DIFFERENCES, quiet)
     graph = karate().unweighted()
     paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
     arms: dict[str, tuple[str, Settings | None]] = {
@@ -137,7 +136,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
-    console.finish(lines, output, names, "figure3.md")
+    finish(lines, output, names, "figure3.md", quiet=quiet)
     return figures
 
 

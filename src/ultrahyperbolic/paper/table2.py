@@ -25,7 +25,7 @@ from ..training.config import TrainingConfig, configured
 from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
 from ..training.train import embed_many
 from . import Figures, write_figures
-from .console import Console, Series, draw_table, geometries, get, head_of, label, progress, put, row_of
+from .console import Series, announce, draw_table, finish, geometries, get, head_of, label, progress, put, row_of
 from .sampled import SAMPLES, embed_sampled
 
 NAMES = {
@@ -306,8 +306,8 @@ def reproduce_table(
     count, length = 1 if seeds is None else seeds, table.iterations if iterations is None else iterations
     if count < 1 or length < 1:
         raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
-    graph, console = datasets.nips(), Console(quiet)
-    console.differences(COAUTHOR_DIFFERENCES)
+    graph = datasets.nips()
+    announce(COAUTHOR_DIFFERENCES, quiet)
     results = Results(table, graph, loss, length)
     # Those with one step first: most columns are there soon.
     columns = sorted([*table.columns, table.beside], key=lambda column: len(column.ladder))
@@ -325,7 +325,7 @@ def reproduce_table(
             for rung, embedding in zip(rungs, embeddings, strict=True):
                 results.add(column, rung, embedding)
             names = write(output, results)
-    console.finish(results.markdown(), output, names)
+    finish(results.markdown(), output, names, quiet=quiet)
     return results.figures()
 
 

@@ -103,7 +103,9 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
-    measures = _measures(embedding, graph, shown)
+    measures = dict(embedding.record.measures)
+    if not measures and graph is not None and shown.whole:
+        measures = evaluate(graph, embedding.points, embedding.manifold, popularity=embedding.popularity)
     return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
 
 
@@ -134,15 +136,6 @@ def _colours(column: Column) -> Data:
         return {"name": column.name, "kinds": cut_texts(column.kinds), "codes": column.codes.tolist()}
     known = [None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()]
     return {"name": column.name, "values": known}
-
-
-def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> dict[str, float]:
-    """The recorded measures; computed now if there are none and the graph is small."""
-    if embedding.record.measures:
-        return dict(embedding.record.measures)
-    if graph is None or not shown.whole:
-        return {}
-    return evaluate(graph, embedding.points, embedding.manifold, popularity=embedding.popularity)
 
 
 def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats) -> Data:

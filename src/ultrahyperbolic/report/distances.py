@@ -49,10 +49,9 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
     measured = partial(_measured, torch.from_numpy(np.array(points)), manifold, popularity)
     n = len(points)
-    edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
+    edges, weights = (np.empty((0, 2), np.int64), np.empty(0)) if graph is None else (graph.edges, graph.weights)
     all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
     rng = np.random.default_rng(0)
-    weights = np.empty(0) if graph is None else graph.weights
     if not all_edges:
         drawn = rng.integers(len(edges), size=_DRAWN)
         edges, weights = edges[drawn], weights[drawn]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from html import escape
 from typing import TypeGuard
 
@@ -142,14 +141,14 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
         score = "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
-        columns[score] = partial(_cell, "score", ".4f")
-        columns |= {head: partial(_cell, key, ".3f") for head, key in _MEASURES.items()}
+        columns[score] = _cell("score", ".4f")
+        columns |= {head: _cell(key, ".3f") for head, key in _MEASURES.items()}
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
     if _scored(found):
         columns["difference from the best"] = lambda row: _difference(row, found.get("winner"))
     else:
         columns["held-out errors"] = lambda row: _spread(row, "held_out")
-    columns |= {name: partial(_cell, name, ",.0f") for name in ("seeds", "iterations")}
+    columns |= {name: _cell(name, ",.0f") for name in ("seeds", "iterations")}
     columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(str(row.get("kept")), "")
     return columns
 
@@ -167,11 +166,8 @@ def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
     others = [_geometry(name) for name in near if name != winner] if isinstance(near, list) else []
     alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
     if found.get("within_noise"):
-        told = (
-            "With one seed it cannot be distinguished from"
-            if alone
-            else "Within two standard errors of it across the seeds:"
-        )
+        several = "Within two standard errors of it across the seeds:"
+        told = "With one seed it cannot be distinguished from" if alone else several
         words.append(f"{told} {join_words(others) or 'another'}.")
     elif alone and _scored(found):
         words.append("With one seed, differences may be noise.")
@@ -203,8 +199,8 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
     return f"{what} Difference from the best: after the same number of iterations{over}."
 
 
-def _cell(key: str, form: str, row: Row) -> str:
-    return _number(row.get(key), form)
+def _cell(key: str, form: str) -> Callable[[Row], str]:
+    return lambda row: _number(row.get(key), form)
 
 
 def _difference(row: Row, winner: Json) -> str:
