@@ -49,13 +49,10 @@ def frame(columns: Columns) -> pandas.DataFrame:
 
 def frame_of_several(nodes: Sequence[Hashable], tables: Sequence[Columns]) -> pandas.DataFrame:
     """The tables of several nodes below each other; the first column says whose each row is."""
+    import pandas as pd
+
     of = [node for node, table in zip(nodes, tables, strict=True) for _ in table["node"]]
-    joined: Columns = {"of": of}
-    for name in tables[0]:
-        parts = [table[name] for table in tables]
-        arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        joined[name] = np.concatenate(arrays) if arrays else [value for part in parts for value in part]
-    return frame(joined)
+    return frame({"of": of}).join(pd.concat([frame(table) for table in tables], ignore_index=True))
 
 
 def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] | NDArray[np.generic]:

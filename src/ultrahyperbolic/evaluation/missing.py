@@ -97,7 +97,8 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        found = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        plain: dict[str, Any] = {name: tuple(of) if isinstance(of, list) else of for name, of in data.items()}
+        found = cls(**plain)
         *lists, held_out, rounds, fingerprint = vars(found).values()
         whole = isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
         if not whole or not all(isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists):

@@ -57,8 +57,7 @@ class Column:
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        geometry = self.geometry
-        return _LADDERS["flat" if geometry.is_flat else "ultrahyperbolic" if geometry.p and geometry.q else "curved"]
+        return _LADDERS["flat" if self.geometry.is_flat else "ultrahyperbolic" if self.geometry.has_cone else "curved"]
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""

@@ -148,7 +148,8 @@ def _faces(panel: Scene) -> tuple[Floats, Floats]:
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
     if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
-        grid = np.linspace(*np.linspace(grid[0], grid[1], 41, axis=1), 41, axis=1)
+        near, far = np.linspace(grid[0], grid[1], 41, axis=1)
+        grid = np.linspace(near, far, 41, axis=1)
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
     return quads[np.isfinite(quads).all((1, 2))]
 

@@ -114,12 +114,11 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
             sizes = np.zeros(len(line.x))
             sizes[-1] = 8 * line.ended
             # One entry of the legend hides the curves of that name in all panels.
-            trace = go.Scatter(
+            traces.append(go.Scatter(
                 x=line.x, y=line.y, mode="lines+markers", name=_markup(line.name), legendgroup=line.name,
                 showlegend=line.name not in known, line={"color": color, "width": 1.8},
                 marker={"size": sizes, "opacity": 1.0},
-            )  # fmt: skip
-            traces.append(trace)
+            ))  # fmt: skip
             known.add(line.name)
         return traces
     nodes = panel.nodes

@@ -263,8 +263,7 @@ def _bands(weights: Floats, drawn: Floats) -> Ints:
         return np.empty(0, np.int64)
     distinct = np.unique(drawn)
     cuts = np.unique(np.quantile(drawn, _BANDS, method="lower")) if len(distinct) > len(_BANDS) + 1 else distinct[:-1]
-    bands = np.searchsorted(cuts, weights)
-    return np.unique(bands, return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.searchsorted(cuts, weights), return_inverse=True)[1].astype(np.int64)
 
 
 def _loss(record: RunRecord) -> Data | None:

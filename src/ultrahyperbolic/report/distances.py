@@ -16,7 +16,12 @@ from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
 
-KINDS = ("space-like", "null", "time-like", "joined by no geodesic")
+KINDS = {
+    "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
+    "null": "in the same place, or on each other’s light cone: distance 0",
+    "time-like": "joined by a path that closes, as on a sphere; the distance is below π√|β|",
+    "joined by no geodesic": "no shortest path joins them; D_γ continues linearly from π/2 √|β|",
+}
 _BINS = 48
 _DRAWN = 500_000
 _CHUNK = 1 << 20
@@ -58,8 +63,8 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     tied = measured(edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK))
     pairs: Iterable[Ints] = pairs_within(np.zeros(n, np.int64))
     if not all_pairs:
-        first = rng.integers(n, size=_DRAWN)
-        pairs = [np.column_stack((first, (first + rng.integers(1, n, size=_DRAWN)) % n))]
+        node = rng.integers(n, size=_DRAWN)
+        pairs = [np.column_stack((node, (node + rng.integers(1, n, size=_DRAWN)) % n))]
     free = measured(some if graph is None else some[~are_edges(graph, *some.T)] for some in pairs)
     # Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within.
     known = [lengths for lengths, _ in (tied, free) if len(lengths)]

@@ -21,9 +21,8 @@ _EXTRA = (*_MEASURES, "seeds", "iterations")
 
 def tiles(contents: Contents) -> str:
     """The measures in tiles of a title, a number and a sentence each."""
-    measures = contents.measures
     chance = by_chance(contents.graph) if contents.graph is not None else {}
-    found = list(_tiles(measures, chance))
+    found = list(_tiles(contents.measures, chance))
     if not found:
         return (
             '<p class="absent">This run has no recorded measures. '

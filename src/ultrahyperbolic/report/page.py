@@ -34,8 +34,7 @@ def write_report(
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
     # Half a character, which text from elsewhere may hold, has no UTF-8.
-    content = render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace")
-    replace_file(path, content)
+    replace_file(path, render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace"))
     return path
 
 

@@ -25,12 +25,6 @@ _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
 _ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
 _PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
-_KIND_WORDS = {
-    "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
-    "null": "in the same place, or on each other’s light cone: distance 0",
-    "time-like": "joined by a path that closes, as on a sphere; the distance is below π√|β|",
-    "joined by no geodesic": "no shortest path joins them; D_γ continues linearly from π/2 √|β|",
-}
 
 
 def title(contents: Contents) -> str:
@@ -262,10 +256,9 @@ def kinds(contents: Contents) -> str:
     heads = ["kind of pair", "tied", "untied"] if with_graph else ["kind of pair", "pairs"]
     columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
     rows = []
-    for k, kind in enumerate(KINDS):
-        words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
+    for k, (kind, words) in enumerate(KINDS.items()):
         cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
-        rows.append([words, *cells])
+        rows.append([f"<span>{kind}</span><small>{words}</small>", *cells])
     geometry = contents.embedding.geometry
     if geometry is not None and geometry.p and geometry.q:
         remark = (
