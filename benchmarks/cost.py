@@ -392,7 +392,7 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
 
 def large(options: Options) -> Figures:
     """A graph on a ring, of which every fiftieth tie is hidden, trained as ``embed`` does and judged."""
-    from ultrahyperbolic.evaluation.sampled import from_samples
+    from ultrahyperbolic.evaluation import from_samples
 
     device, figures = torch.device(options.device), Figures()
     nodes, at = options.nodes or 1_000_000, time.perf_counter()

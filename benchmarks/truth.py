@@ -37,7 +37,7 @@ from torch.nn.functional import logsigmoid
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation import closeness
-from ultrahyperbolic.evaluation.directed import directed_measures, direction
+from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
@@ -284,8 +284,8 @@ def held_out(folder: Path, splits: int) -> Figures:
             # Directions follow from the heights, which no iteration changes.
             run, above = uh.embed(rest, seed=split, iterations=1, quiet=True), spring_rank(rest)
             up = above - above[:, None]
-            ours.append(direction(run.scores, run.scores_in, asked.arcs[0]))
-            theirs.append(direction(up.__getitem__, up.T.__getitem__, asked.arcs[0]))
+            ours.append(directed_measures(run.scores, run.scores_in, *asked.arcs, run.heights)["direction"])
+            theirs.append(directed_measures(up.__getitem__, up.T.__getitem__, *asked.arcs, above)["direction"])
         figures |= {f"{name}:held_out": bench.mean(ours), f"{name}:held_out:spring_rank": bench.mean(theirs)}
         print(name, f"ours {bench.mean(ours):.4f} SpringRank {bench.mean(theirs):.4f}", flush=True)
     return figures

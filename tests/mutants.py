@@ -135,7 +135,7 @@ MUTANTS = [
         "report/test_distances.py",
     ),
     Mutant(
-        "plot/ties.py",
+        "plot/maps.py",
         "np.lexsort((-np.concatenate(",
         "np.lexsort((np.concatenate(",
         "plot/test_map.py::test_of_many_ties_each_node_keeps_its_strongest",

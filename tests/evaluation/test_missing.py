@@ -31,11 +31,11 @@ ADVICE = Graph.from_edges(
 def every_part(evidence, rows=None, **ways):
     """All free pairs [p, 2] with their evidence [f, p]."""
     ends, values = [], []
-    for part in evidence.parts(np.arange(evidence.graph.n_nodes) if rows is None else rows, **ways):
-        others, which = np.nonzero(part.free)
-        pair = (others, part.rows[which]) if ways.get("into") else (part.rows[which], others)
+    for some, found, free in evidence.parts(np.arange(evidence.graph.n_nodes) if rows is None else rows, **ways):
+        others, which = np.nonzero(free)
+        pair = (others, some[which]) if ways.get("into") else (some[which], others)
         ends.append(np.column_stack(pair))
-        values.append(part.evidence[:, others, which])
+        values.append(found[:, others, which])
     return np.concatenate(ends), np.concatenate(values, axis=1)
 
 

@@ -11,7 +11,7 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import closeness, from_samples, over_nodes, over_pairs
 from ultrahyperbolic.evaluation.baselines import sampled_closeness
 from ultrahyperbolic.evaluation.closure import sampled_closure, triadic_closure
-from ultrahyperbolic.evaluation.sampled import delta_from_samples, drawn_nodes
+from ultrahyperbolic.evaluation.summary import delta_from_samples, drawn_nodes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
 
@@ -103,7 +103,7 @@ def test_no_more_nodes_are_measured_than_there_is_time_for():
     graph, manifold = random_graph(300), PseudoHyperboloid(2, 2)
     points = points_on(manifold, 300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ultrahyperbolic.evaluation.sampled._AT_ONCE", 300 * 10)  # ten nodes at a time
+        patch.setattr("ultrahyperbolic.evaluation.summary._AT_ONCE", 300 * 10)  # ten nodes at a time
         few = from_samples(graph, points, manifold, seconds=1e-9).measures
     assert few["measured_nodes"] == 70, "the fewest, in whole blocks"
     assert from_samples(graph, points, manifold, seconds=1e9).measures["measured_nodes"] == 300

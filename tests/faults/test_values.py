@@ -16,7 +16,7 @@ from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figures import last_loss
-from ultrahyperbolic.plot.graphs import losses_drawing
+from ultrahyperbolic.plot.pieces import losses_drawing
 from ultrahyperbolic.training import train as training
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig

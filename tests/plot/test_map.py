@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
-from ultrahyperbolic.plot import ties
-from ultrahyperbolic.plot.colours import Kinds, Numbers, columns, names_of
-from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
-from ultrahyperbolic.plot.ties import backbone
+from ultrahyperbolic.plot import maps
+from ultrahyperbolic.plot.maps import Kinds, Numbers, backbone, columns, map_of, names_of, near_links
 
 BETAS = (-1.0, -0.25, -4.0)
 FLAT = [partial(draw, library="matplotlib") for draw in (plot.map, plot.hierarchy)]
@@ -34,12 +32,18 @@ def embedded(beta=-1.0):
     return Embedding(graph.ids, points, manifold, {}, graph)
 
 
+def laid_out(points, graph=None):
+    """The map of points of the plane."""
+    nodes = np.arange(len(points))
+    return map_of(Embedding(nodes.tolist(), points, Euclidean(2)), graph, nodes)
+
+
 # --- the layout ------------------------------------------------------------------------------------------------------
 
 
 def test_near_nodes_lie_together():
     points, clump = clumps()
-    places = map_layout(points, Euclidean(2))
+    places = laid_out(points)
     far = np.linalg.norm(places[:, None] - places, axis=2) + np.diag(np.full(len(points), np.inf))
     nearest = np.argsort(far, axis=1)[:, :5]
     assert (clump[nearest] == clump[:, None]).mean() > 0.97
@@ -58,7 +62,8 @@ def test_a_map_is_finite_and_the_same_each_time(beta):
 def test_components_lie_side_by_side():
     component = np.repeat([0, 1, 2, 3], [40, 12, 12, 2])
     points = np.random.default_rng(0).normal(size=(66, 2))  # mixed: the points know nothing of the components
-    places = map_layout(points, Euclidean(2), component=component)
+    chained = np.flatnonzero(np.diff(component) == 0)
+    places = laid_out(points, Graph.from_arrays(chained, chained + 1, ids=range(66)))
     middles = np.array([places[component == k].mean(0) for k in range(4)])
     radii = [np.linalg.norm(places[component == k] - middles[k], axis=1).max() for k in range(4)]
     for a in range(4):
@@ -70,20 +75,20 @@ def test_components_lie_side_by_side():
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
 def test_few_nodes_have_a_map_too(n):
     points = np.random.default_rng(0).normal(size=(n, 2))
-    places = map_layout(points, Euclidean(2))
+    places = laid_out(points)
     assert places.shape == (n, 2)
     assert np.isfinite(places).all()
 
 
 def test_nodes_in_one_place_have_a_map():
-    assert np.isfinite(map_layout(np.zeros((20, 2)), Euclidean(2))).all()
+    assert np.isfinite(laid_out(np.zeros((20, 2)))).all()
 
 
 def test_popular_nodes_are_near_to_more():
     points = np.random.default_rng(0).normal(size=(40, 2))
     popularity = np.zeros(40)
     popularity[7] = 100.0
-    ends = near_links(points, Euclidean(2), popularity=popularity, k=3).ends
+    ends, _ = near_links(points, Euclidean(2), popularity=popularity)
     assert (ends == 7).any(axis=1).sum() == 39
 
 
@@ -91,7 +96,7 @@ def test_popular_nodes_are_near_to_more():
 
 
 def test_of_many_ties_each_node_keeps_its_strongest(monkeypatch):
-    monkeypatch.setattr(ties, "MAP_TIES", 20)
+    monkeypatch.setattr(maps, "MAP_TIES", 20)
     rng = np.random.default_rng(0)
     ends = np.array([(a, b) for a in range(30) for b in range(a)])
     weights = rng.random(len(ends))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ultrahyperbolic import datasets, select
-from ultrahyperbolic.report.geometries import selection
+from ultrahyperbolic.report.fit import selection
 
 
 def text_of(markup):

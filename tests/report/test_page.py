@@ -15,11 +15,11 @@ from report.conftest import GEOMETRIES, HOSTILE, points_on, ring
 from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate
-from ultrahyperbolic.plot import ties
+from ultrahyperbolic.plot import maps
 from ultrahyperbolic.report import contents, distances, render, write_report
 from ultrahyperbolic.report.fit import by_chance
-from ultrahyperbolic.report.markup import percent
 from ultrahyperbolic.report.page import as_script_data
+from ultrahyperbolic.report.words import percent
 
 
 class Page(HTMLParser):
@@ -396,7 +396,7 @@ def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
 
 def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
     monkeypatch.setattr(contents, "MOST_EDGES", 40)
-    monkeypatch.setattr(ties, "MAP_TIES", 10)  # so that each node has one
+    monkeypatch.setattr(maps, "MAP_TIES", 10)  # so that each node has one
     page = read(ring(list(range(30)), PseudoHyperboloid(2, 1)))
     edges = page.data["edges"]
     assert len(edges["weights"]) == 40

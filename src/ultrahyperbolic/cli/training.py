@@ -190,7 +190,7 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
     """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an estimate of that."""
     import torch
 
-    from ..evaluation.sampled import delta_from_samples
+    from ..evaluation.summary import delta_from_samples
     from ..training.train import with_pair_measures
 
     execution, found = task.execution, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -216,8 +217,7 @@ class NodeFinder:
 
     def __init__(self, ids: Iterable[Hashable], labels: Labels | None) -> None:
         self._rows = {node: row for row, node in enumerate(ids)}
-        self._labels = labels
-        self._by_label: dict[str, list[Hashable]] | None = None
+        self._labels = labels or {}
 
     def __call__(self, node: Hashable) -> int:
         """The row; ``KeyError`` where there is none, or a label names several nodes."""
@@ -248,7 +248,7 @@ class NodeFinder:
     @property
     def names(self) -> list[Hashable]:
         """All ids, and all labels as text."""
-        return [*self._rows, *map(str, (self._labels or {}).values())]
+        return [*self._rows, *map(str, self._labels.values())]
 
     def labelled(self, text: str) -> bool:
         """Whether it is the label of a node, or of several."""
@@ -256,11 +256,12 @@ class NodeFinder:
 
     def _named(self, node: object) -> list[Hashable]:
         """The ids of the nodes that have a label."""
-        if not self._labels or not isinstance(node, str):
-            return []
-        if self._by_label is None:
-            self._by_label = {}
-            for each, label in self._labels.items():
-                if label is not None and each in self._rows:
-                    self._by_label.setdefault(str(label), []).append(each)
-        return self._by_label.get(node, [])
+        return self._by_label.get(node, []) if isinstance(node, str) else []
+
+    @cached_property
+    def _by_label(self) -> dict[str, list[Hashable]]:
+        found: dict[str, list[Hashable]] = {}
+        for node, label in self._labels.items():
+            if label is not None and node in self._rows:
+                found.setdefault(str(label), []).append(node)
+        return found

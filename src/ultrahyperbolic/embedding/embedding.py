@@ -16,11 +16,13 @@ from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..checks import check_count
+from ..evaluation import evaluate
 from ..evaluation.clusters import clusters, width_of
 from ..evaluation.hierarchy import delta, ranks_of
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..geometry.named import described
+from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ..export.viewers import Format
-    from ..graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +269,14 @@ class Embedding:
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
-        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given."""
-        of, k = self if of is None else of, check_count("k", k, 1)
-        return forms.features(self.manifold, self.points, k, of.points, of.popularity)
+        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given.
+
+        Landmarks are far from each other; of fewer than k nodes each is one. Popularity has no part in these distances;
+        where there is none the last column is left out.
+        """
+        of, rows = self if of is None else of, forms.landmarks(self.manifold, self.points, check_count("k", k, 1))
+        columns = [forms.roots(self.manifold, self.points[row], of.points) for row in rows]
+        return np.column_stack(columns if of.popularity is None else [*columns, of.popularity])
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
@@ -309,7 +315,15 @@ class Embedding:
 
     def evaluate(self, graph: object | None = None, *, progress: bool = False) -> dict[str, float]:
         """All measures of these points (``docs/measures.md``), by their graph, or by anything that `as_graph` takes."""
-        return forms.evaluate(self, graph, progress=progress)
+        data = self.graph if graph is None else as_graph(graph)
+        if data is None:
+            raise ValueError("measuring needs the graph: pass graph=")
+        strangers = [node for node in data.ids if not self.rows.has_id(node)]
+        if strangers:
+            raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
+        whole = data.with_nodes(self.ids)
+        found = evaluate(whole, self._tensor, self.manifold, progress=progress, popularity=self.popularity)
+        return found | forms.measures_of_directions(self, whole)
 
     def plot(self, **options: Any) -> Any:
         """The map of the report as a figure of matplotlib, with the options of `ultrahyperbolic.plot.plot_map`."""
@@ -343,7 +357,7 @@ class Embedding:
 
     def save_record(self, folder: Path) -> None:
         """Write ``run.json`` alone, to the folder in which these points are saved."""
-        store.save_record(folder, self._table, self.record)
+        store.write_record(folder, self.record, self._table)
 
     @property
     def _table(self) -> store.Table:

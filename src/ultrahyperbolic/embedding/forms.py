@@ -1,4 +1,4 @@
-"""An embedding as tables, graphs and features for other libraries, as a notebook shows it, and measured."""
+"""An embedding as tables and graphs for other libraries, as a notebook shows it, and measured by directions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .. import evaluation
 from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
 from ..geometry import Manifold
-from ..graph import Graph, GraphError, as_graph
+from ..graph import Graph
 from ..graph.attributes import free_names
 from ..graph.flow import flow
 from ..graph.notebook import html_table, text
@@ -50,13 +49,10 @@ def frame(columns: Columns) -> pandas.DataFrame:
 
 def frame_of_several(nodes: Sequence[Hashable], tables: Sequence[Columns]) -> pandas.DataFrame:
     """The tables of several nodes below each other; the first column says whose each row is."""
+    import pandas as pd
+
     of = [node for node, table in zip(nodes, tables, strict=True) for _ in table["node"]]
-    joined: Columns = {"of": of}
-    for name in tables[0]:
-        parts = [table[name] for table in tables]
-        arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        joined[name] = np.concatenate(arrays) if arrays else [value for part in parts for value in part]
-    return frame(joined)
+    return frame({"of": of}).join(pd.concat([frame(table) for table in tables], ignore_index=True))
 
 
 def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] | NDArray[np.generic]:
@@ -101,19 +97,6 @@ def to_networkx(embedding: Embedding) -> networkx.Graph:
     return result
 
 
-def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> dict[str, float]:
-    """All measures of an embedding, by a graph whose nodes are among its own."""
-    data = embedding.graph if graph is None else as_graph(graph)
-    if data is None:
-        raise ValueError("measuring needs the graph: pass graph=")
-    strangers = [node for node in data.ids if not embedding.rows.has_id(node)]
-    if strangers:
-        raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
-    points, whole = torch.from_numpy(embedding.points.copy()), data.with_nodes(embedding.ids)
-    found = evaluation.evaluate(whole, points, embedding.manifold, progress=progress, popularity=embedding.popularity)
-    return found | measures_of_directions(embedding, whole)
-
-
 def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, float]:
     """The measures by the directions of ties, of nodes in the same order; none where ties have no directions."""
     if not (embedding.is_directed and graph.is_directed):
@@ -126,26 +109,17 @@ def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, floa
 
 def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
     """The rows of at most k points that are far from each other, each the farthest from those before it."""
-    chosen = [int(_roots(manifold, points[0], points).argmax())]
-    far = _roots(manifold, points[chosen[0]], points)
+    chosen = [int(roots(manifold, points[0], points).argmax())]
+    far = roots(manifold, points[chosen[0]], points)
     while len(chosen) < min(k, len(points)):
         far[chosen] = -np.inf
         chosen.append(int(far.argmax()))
-        far = np.minimum(far, _roots(manifold, points[chosen[-1]], points))
+        far = np.minimum(far, roots(manifold, points[chosen[-1]], points))
     return np.array(chosen)
 
 
-def features(manifold: Manifold, points: Floats, k: int, of: Floats, popularity: Floats | None) -> Floats:
-    """[m, k + 1] roots of the distances of points ``of`` [m, d] to k landmarks among ``points``, and popularity [m].
-
-    Landmarks are far from each other; of fewer than k points each is one. Popularity has no part in these distances;
-    where there is none the last column is left out.
-    """
-    columns = [_roots(manifold, points[row], of) for row in landmarks(manifold, points, k)]
-    return np.column_stack(columns if popularity is None else [*columns, popularity])
-
-
-def _roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
+def roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
+    """[n] the roots of the distances of a point [d] to points [n, d]."""
     apart = manifold.cdist(
         torch.from_numpy(here.copy())[None], torch.from_numpy(there.copy()), dissimilarity="geodesic"
     )

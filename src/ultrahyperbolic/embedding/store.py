@@ -134,14 +134,10 @@ def _texts(values: Sequence[str]) -> pyarrow.Array:
     )
 
 
-def save_record(folder: Path, table: Table, record: RunRecord) -> None:
-    """Write ``run.json`` alone, to the folder in which these points are saved."""
-    replace_file(folder / RECORD, sealed_json(record.to_json() | {_OF: _about(table)[1][SEAL]}))
-
-
-def write_record(folder: Path, record: RunRecord) -> None:
-    """Write ``run.json`` of a training that has no points yet, whole or not at all."""
-    replace_file(folder / RECORD, sealed_json(record.to_json()))
+def write_record(folder: Path, record: RunRecord, table: Table | None = None) -> None:
+    """Write ``run.json`` alone: of the points that the folder holds, or of a training that has none yet."""
+    of = {} if table is None else {_OF: _about(table)[1][SEAL]}
+    replace_file(folder / RECORD, sealed_json(record.to_json() | of))
 
 
 def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]:

@@ -27,8 +27,7 @@ from .retrieval import (
     recall_at_1,
     reconstruction,
 )
-from .sampled import SAMPLED_NODES, FromSamples, from_samples
-from .summary import OverPairs, evaluate, over_nodes, over_pairs
+from .summary import SAMPLED_NODES, FromSamples, OverPairs, evaluate, from_samples, over_nodes, over_pairs
 
 __all__ = [
     "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "RankIntervals", "Reconstruction",

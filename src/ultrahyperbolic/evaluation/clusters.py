@@ -49,8 +49,7 @@ def clusters(
     if near is None:
         found = nearest(given, manifold, width_of(n, count), **options)
         near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
-    first, second = _nearest_pairs(*near, count)
-    return _communities(n, first, second)
+    return _communities(n, *_nearest_pairs(*near, count))
 
 
 def width_of(n: int, pairs: int) -> int:

@@ -1,4 +1,4 @@
-"""How well scores of ordered pairs, asked for a few rows at a time, find the ties of a directed graph.
+"""How well scores of ordered pairs, asked for a row at a time, find the ties of a directed graph.
 
 A score s_ij is small where a tie i → j is likely. Ties are ``arcs`` [m, 2], from the first node to the second.
 """
@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
-from .sampled import drawn_nodes
+from ..arrays import Floats, Ints
+from .summary import drawn_nodes
 
 Score = Callable[[Ints], Floats]
 """From nodes [k] to the scores [k, n] of the pairs from each of them to every node."""
 
-_ALL_NODES, _AT_ONCE = 2000, 1 << 21  # with more nodes some are drawn; scores at once
+_ALL_NODES = 2000  # with more nodes some are drawn
 
 
 def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats, heights: Floats) -> dict[str, float]:
     """Measures of a directed embedding by name; 1 is the best of each. One that is not defined is left out.
 
     ``map_out``, ``map_in``: mean average precision of the nodes that a node's ties lead to, and come from
-    ``direction``: the share of ties without a reverse that have the right direction, `direction`
+    ``direction``: the share of ties without a reverse i → j that have the right direction, s_ij < s_ji
     ``average_precision``: mean over ties of the share of ties among all ordered pairs that score at most as much
     ``weight_down``: the share of the ``weights`` [m] of ties that lead from a higher node to a lower one
 
@@ -39,7 +39,7 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     # Rows cost most of the time: what comes of the same ones is found together.
     map_out, there = _looked_up(score, outward, outward)
     map_in, back = _looked_up(score_in, inward[:, ::-1], outward)
-    one_way = ~have_reverse(arcs, n)[drawn[arcs[:, 0]]]
+    one_way = ~np.isin(outward[:, 1] * n + outward[:, 0], arcs[:, 0] * n + arcs[:, 1])  # which no tie leads back along
     found = {
         "map_out": map_out,
         "map_in": map_in,
@@ -48,11 +48,6 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
         "weight_down": float(weights[down].sum()) / total if total else math.nan,
     }
     return {name: value for name, value in found.items() if not math.isnan(value)}
-
-
-def have_reverse(arcs: Ints, n: int) -> Bools:
-    """[m] whether a tie leads back."""
-    return np.isin(arcs[:, 1] * n + arcs[:, 0], arcs[:, 0] * n + arcs[:, 1])
 
 
 def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
@@ -64,13 +59,12 @@ def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
     nodes = np.unique(np.concatenate((ranked[:, 0], asked[:, 0])))
     (heads, starts), (ends, begins) = (_by_node(pairs, nodes) for pairs in (ranked, asked))
     found, scores = [], np.empty(len(asked))
-    for first, rows in _blocks(score, nodes):
-        for at, row in enumerate(rows, first):
-            own = np.sort(row[ranked[heads[starts[at] : starts[at + 1]], 1]])
-            if len(own):
-                found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
-            here = ends[begins[at] : begins[at + 1]]
-            scores[here] = row[asked[here, 1]]
+    for at, row in enumerate(_rows(score, nodes)):
+        own = np.sort(row[ranked[heads[starts[at] : starts[at + 1]], 1]])
+        if len(own):
+            found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
+        here = ends[begins[at] : begins[at + 1]]
+        scores[here] = row[asked[here, 1]]
     return float(np.mean(found)) if found else math.nan, scores
 
 
@@ -81,14 +75,8 @@ def _by_node(pairs: Ints, nodes: Ints) -> tuple[Ints, Ints]:
     return order, np.append(begins, len(pairs))
 
 
-def direction(score: Score, score_in: Score, arcs: Ints) -> float:
-    """The share of ties i → j with s_ij < s_ji; equal scores count as half, a guess. NaN without ties."""
-    there, back = (_looked_up(rows, arcs[:0], arcs)[1] for rows in (score, score_in))
-    return _right(there, back)
-
-
 def _right(there: Floats, back: Floats) -> float:
-    """The share of smaller scores there than back."""
+    """The share of smaller scores there than back; equal ones count as half, a guess. NaN without any."""
     return float(np.mean(there < back) + 0.5 * np.mean(there == back)) if len(there) else math.nan
 
 
@@ -97,21 +85,18 @@ def _precision(score: Score, ties: Floats, nodes: Ints) -> float:
     if not len(ties):
         return math.nan
     own = np.sort(ties)
-    pairs = np.zeros(len(own), dtype=np.int64)
-    for _, rows in _blocks(score, nodes):
-        pairs += _at_most(np.sort(rows, axis=None), own)
-    return float(np.mean(_at_most(own, own) / pairs))
+    between = np.zeros(len(own) + 1, dtype=np.int64)  # how many pairs lie between two ties
+    for row in _rows(score, nodes):
+        np.add.at(between, np.searchsorted(own, row), 1)
+    return float(np.mean(_at_most(own, own) / between[:-1].cumsum()))
 
 
-def _blocks(score: Score, nodes: Ints) -> Iterator[tuple[int, Floats]]:
-    """The scores of some nodes at a time, and how many came before; a node is infinitely far from itself."""
-    start, size = 0, 1  # until a row tells how many nodes there are
-    while start < len(nodes):
-        some = nodes[start : start + size]
-        rows = np.array(score(some))
-        rows[np.arange(len(some)), some] = np.inf
-        yield start, rows
-        start, size = start + len(some), max(1, _AT_ONCE // rows.shape[1])
+def _rows(score: Score, nodes: Ints) -> Iterator[Floats]:
+    """The scores [n] of each of some nodes, which is infinitely far from itself."""
+    for node in nodes:
+        row = np.array(score(np.array([node]))[0])
+        row[node] = np.inf
+        yield row
 
 
 def _at_most(ordered: Floats, limits: Floats) -> Ints:

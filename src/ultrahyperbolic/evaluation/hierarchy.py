@@ -57,7 +57,7 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
         own[nodes] = row_sums(some, manifold, **mine).cpu().numpy()
         farthest = max(farthest, _farthest(some, manifold, **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
-    for pairs in _pairs_within(component[small]):
+    for pairs in pairs_within(component[small]):
         far = pair_distances(points, manifold, torch.from_numpy(small[pairs]), **options).double().cpu().numpy()
         for ends in pairs.T:
             own[small] += np.bincount(ends, weights=far, minlength=len(small))
@@ -98,7 +98,7 @@ def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]
     return farthest
 
 
-def _pairs_within(component: Ints) -> Iterator[Ints]:
+def pairs_within(component: Ints) -> Iterator[Ints]:
     """All pairs of nodes of one component, each once: positions [k, 2] at a time."""
     order = np.argsort(component, kind="stable")
     # With the nodes of a component side by side, each is paired with those after it.
@@ -157,12 +157,8 @@ def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
     """
     scores = as_scores("delta", delta, graph.n_nodes)
     component = components(graph)
-    order, sizes = np.argsort(component, kind="stable"), np.bincount(component)
-    found = []
-    for size, stop in zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True):
-        if size > 1:
-            nodes = order[stop - size : stop]
-            found.append((_spearman(graph.strength[nodes], -scores[nodes]), float(size)))
+    parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+    found = [(_spearman(graph.strength[part], -scores[part]), len(part)) for part in parts if len(part) > 1]
     known = [(rho, size) for rho, size in found if not math.isnan(rho)]
     return sum(rho * size for rho, size in known) / sum(size for _, size in known) if known else math.nan
 

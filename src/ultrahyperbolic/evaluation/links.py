@@ -38,14 +38,11 @@ class LinkPrediction(NamedTuple):
 
 def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     """Take a share of the edges, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
-    held = round(share * graph.n_edges)
-    if not 0 < held < graph.n_edges:
-        raise ValueError(f"share must leave ties on both sides: {share} of {graph.n_edges} ties is {held}")
-    chosen = np.zeros(graph.n_edges, dtype=bool)
-    chosen[np.random.default_rng(seed).choice(graph.n_edges, held, replace=False)] = True
-    ways = None if graph.directions is None else graph.directions[~chosen]
-    training = replace(graph, edges=graph.edges[~chosen], weights=graph.weights[~chosen], directions=ways)
-    counts = {"held_out_edges": held, "isolated_nodes": int(training.isolated.sum())}
+    chosen = _drawn(graph.n_edges, share, seed)
+    kept = np.delete(np.arange(graph.n_edges), chosen)
+    ways = None if graph.directions is None else graph.directions[kept]
+    training = replace(graph, edges=graph.edges[kept], weights=graph.weights[kept], directions=ways)
+    counts = {"held_out_edges": len(chosen), "isolated_nodes": int(training.isolated.sum())}
     policies = {policy: count for policy, count in {**graph.policies, **counts}.items() if count}
     return HeldOut(replace(training, policies=policies), graph.edges[chosen])
 
@@ -55,12 +52,9 @@ def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     if graph.directions is None:
         return hold_out_edges(graph, share, seed)
     ties, _ = graph.arcs
-    held = round(share * len(ties))
-    if not 0 < held < len(ties):
-        raise ValueError(f"share must leave ties on both sides: {share} of {len(ties)} ties is {held}")
+    chosen = _drawn(len(ties), share, seed)
     there, back = (np.flatnonzero(way > 0.0) for way in graph.directions.T)
     places = np.concatenate((2 * there, 2 * back + 1))
-    chosen = np.sort(np.random.default_rng(seed).choice(len(ties), held, replace=False))
     directions = graph.directions.copy()
     directions.flat[places[chosen]] = 0.0
     kept = directions.any(1)
@@ -68,6 +62,14 @@ def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
         graph, edges=graph.edges[kept], weights=directions[kept].sum(1), directions=directions[kept], policies={}
     )
     return HeldOut(training, ties[chosen])
+
+
+def _drawn(ties: int, share: float, seed: int) -> Ints:
+    """[h] which ties are held out, ascending."""
+    held = round(share * ties)
+    if not 0 < held < ties:
+        raise ValueError(f"share must leave ties on both sides: {share} of {ties} ties is {held}")
+    return np.sort(np.random.default_rng(seed).choice(ties, held, replace=False))
 
 
 def link_prediction(

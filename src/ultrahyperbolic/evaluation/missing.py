@@ -97,29 +97,14 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        plain: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
-        }
-        lists = [value for value in plain.values() if isinstance(value, tuple)]
-        numbers = [number for value in lists for number in value]
-        if len(lists) != 6 or not all(isinstance(number, int | float) for number in numbers):
-            return None
+        plain: dict[str, Any] = {name: tuple(of) if isinstance(of, list) else of for name, of in data.items()}
         found = cls(**plain)
+        *lists, held_out, rounds, fingerprint = vars(found).values()
+        whole = isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
+        if not whole or not all(isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists):
+            return None
         alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(found.steps) == len(found.chances)
-        whole = isinstance(found.held_out, int) and isinstance(found.rounds, int) and isinstance(found.fingerprint, str)
-        sound = alike and whole and min((*found.spread, *found.chances), default=0.0) > 0.0
-        return found if sound else None
-
-
-class _Part(NamedTuple):
-    """Pairs of some nodes with all."""
-
-    rows: Ints
-    """[b]"""
-    evidence: Floats
-    """[f, n, b] what speaks for a tie."""
-    free: Bools
-    """[n, b] which have none."""
+        return found if alike and min((*found.spread, *found.chances), default=0.0) > 0.0 else None
 
 
 class Evidence:
@@ -131,8 +116,7 @@ class Evidence:
         strong = self.ties.copy()
         strong.data = 1.0 + np.log(strong.data / strong.data.min(initial=math.inf))
         self.ties.data[:] = 1.0
-        self._heat = _between(strong, _inverse_root(np.asarray(strong.sum(0)).ravel()))
-        self._three = _between(self.ties, _inverse_root(degree))
+        self._heat, self._three = _scaled(strong), _scaled(self.ties)
         # A common neighbour of two nodes has two ties or more.
         self._adamic = np.where(degree > 1, 1.0 / np.log(np.maximum(degree, 2.0)), 0.0)
         self._resource = 1.0 / np.maximum(degree, 1.0)
@@ -168,8 +152,11 @@ class Evidence:
             found += [arcs.T[:, rows].toarray(), steps, np.square(steps - 1.0), np.log1p(100.0 * through)]
         return np.stack(found)
 
-    def parts(self, rows: Ints, *, into: bool = False) -> Iterator[_Part]:
-        """The pairs that have an end in these rows, in parts; each pair without a tie is free once."""
+    def parts(self, rows: Ints, *, into: bool = False) -> Iterator[tuple[Ints, Floats, Bools]]:
+        """The pairs that have an end in these rows, some rows [b] at a time, with their evidence [f, n, b].
+
+        The last says which are free [n, b]: each pair without a tie is once.
+        """
         n = self.graph.n_nodes
         chosen, nodes = np.zeros(n, dtype=bool), np.arange(n)[:, None]
         chosen[rows] = True
@@ -179,7 +166,7 @@ class Evidence:
             free = (arcs[:, some].toarray() == 0.0) & (nodes != some)
             if not self.graph.is_directed:
                 free &= ~chosen[:, None] | (nodes > some)
-            yield _Part(some, self.of(some, into=into), free)
+            yield some, self.of(some, into=into), free
 
     def rows(self, seed: int = 0) -> Ints:
         """The nodes whose pairs are looked at, ascending: all, or of a large graph those with strong evidence and some
@@ -202,12 +189,10 @@ class Evidence:
         return np.sort(np.concatenate((strong, drawn)))
 
 
-def _inverse_root(values: Floats) -> Floats:
-    return np.where(values > 0.0, 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
-
-
-def _between(matrix: scipy.sparse.csr_array, factors: Floats) -> scipy.sparse.csr_array:
-    """F M F, of the diagonal matrix F."""
+def _scaled(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """D^-1/2 M D^-1/2 of a symmetric matrix, whose sums of rows, or 1 where they are 0, are the diagonal of D."""
+    sums = np.asarray(matrix.sum(0)).ravel()
+    factors = 1.0 / np.sqrt(np.where(sums > 0.0, sums, 1.0))
     return (matrix * factors[None, :] * factors[:, None]).tocsr()
 
 

@@ -42,11 +42,9 @@ def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options:
 def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrders:
     """The shares, from the distances of the edges [m] and how many non-edges are at most as far as each [m]."""
     against_nonedges = int(nonedges.sum())
-    among_edges = _violated_among_edges(graph.classes, distances.cpu().numpy())
+    among_edges, class_orders = _among_edges(graph.classes, distances.cpu().numpy())
     m, n = graph.n_edges, graph.n_nodes
     edge_orders = m * (n * (n - 1) // 2 - m)
-    sizes = np.bincount(graph.classes).tolist()
-    class_orders = (m * m - sum(size * size for size in sizes)) // 2
     return ViolatedOrders(
         _share(against_nonedges, edge_orders),
         _share(against_nonedges + among_edges, edge_orders + class_orders),
@@ -56,18 +54,18 @@ def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrde
 
 def violated_share(classes: Ints, distances: NDArray[np.floating]) -> float:
     """The share of pairs of ties, with classes [m] and distances [m], in which the stronger is not the closer."""
-    m, sizes = len(classes), np.bincount(classes).tolist()
-    return _share(_violated_among_edges(classes, distances), (m * m - sum(size * size for size in sizes)) // 2)
+    return _share(*_among_edges(classes, distances))
 
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _violated_among_edges(classes: Ints, distances: NDArray[np.floating]) -> int:
-    """How many pairs of edges have class_k > class_l and d_k >= d_l."""
+def _among_edges(classes: Ints, distances: NDArray[np.floating]) -> tuple[int, int]:
+    """How many pairs of edges have class_k > class_l and d_k >= d_l, and how many have class_k > class_l."""
+    ordered = (len(classes) ** 2 - sum(size * size for size in np.bincount(classes).tolist())) // 2
     # With equal distances in ascending class, those are the pairs in which l comes before k.
-    return _ascents(classes[np.lexsort((classes, distances))])
+    return _ascents(classes[np.lexsort((classes, distances))]), ordered
 
 
 def _ascents(values: Ints) -> int:

@@ -20,7 +20,7 @@ from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
-from ..plot.graphs import plane
+from ..plot.pieces import plane
 from ..progress import bar
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         figures = json.loads(asked.draw.read_text(encoding="utf-8"))
         draw(folder / f"{asked.target}.png", tables[asked.target], figures)
         return
-    given = {name: getattr(asked, name) for name in ("loss", "iterations", "device", "threads")}
-    options = {name: value for name, value in given.items() if value is not None}
+    names = ("loss", "iterations", "device", "threads")
+    options = {name: value for name in names if (value := getattr(asked, name)) is not None}
     strange = sorted(options.keys() - TARGETS[asked.target].options)
     if strange:
         parser.error(f"--{strange[0]} is not of {asked.target}: leave it out")

@@ -17,30 +17,23 @@ from ..progress import bar
 from . import Figures
 
 
-class Console:
-    """Results to standard output, remarks to standard error, nothing when quiet."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-
-    def print(self, text: str) -> None:
-        """A result."""
-        if not self.quiet:
-            print(text)
-
-    def differences(self, differences: Sequence[tuple[str, str, str]]) -> None:
-        """Where the paper's text and the authors' scripts differ."""
-        self.print("The paper's recipe, as the authors' scripts have it (and the text):")
+def announce(differences: Sequence[tuple[str, str, str]], quiet: bool) -> None:
+    """Where the paper's text and the authors' scripts differ."""
+    if not quiet:
+        print("The paper's recipe, as the authors' scripts have it (and the text):")
         for subject, text, scripts in differences:
-            self.print(f"  {subject}: {scripts} (text: {text})")
-        self.print("")
+            print(f"  {subject}: {scripts} (text: {text})")
+        print("")
 
-    def finish(self, lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "") -> None:
-        """The lines, which a ``page`` of the folder keeps, and where the files are."""
-        self.print("\n".join(lines))
-        if page:
-            replace_file(folder / page, "\n".join(lines) + "\n")
-        self.print(f"\nwritten to {folder}: {', '.join([page] * bool(page) + [*names])}")
+
+def finish(lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "", *, quiet: bool) -> None:
+    """Print the lines, which a ``page`` of the folder keeps, and where the files are; nothing when quiet."""
+    if not quiet:
+        print("\n".join(lines))
+    if page:
+        replace_file(folder / page, "\n".join(lines) + "\n")
+    if not quiet:
+        print(f"\nwritten to {folder}: {', '.join([page] * bool(page) + [*names])}")
 
 
 @contextmanager

@@ -8,15 +8,14 @@ import torch
 from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
-from ..geometry import PseudoHyperboloid
+from ..geometry import Geometry, PseudoHyperboloid
 from ..graph import Graph
-from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, kind_of, level_surface
+from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, Drawing, hierarchy_drawing, kind_of, level_surface, losses_drawing
 from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Console, progress, write_figure
+from .console import announce, finish, head_of, progress, row_of, write_figure
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
 SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
@@ -64,7 +63,7 @@ def figure1(*, output: Path, quiet: bool = False) -> Figures:
         figures["largest_residual"] = max(figures["largest_residual"], residual)
         lines.append(f"| {level:g} | {kind_of(level, 'a hyperboloid of ')} |")
     lines += ["", f"{figures['points']:,.0f} points, |⟨x, x⟩ + 1| at most {figures['largest_residual']:.1e} ‖x‖²."]
-    Console(quiet).finish(lines, output, write_figure("figure1", output, plot.family))
+    finish(lines, output, write_figure("figure1", output, plot.family), quiet=quiet)
     return figures
 
 
@@ -92,7 +91,7 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
     back = manifold.logmap(x, manifold.expmap(x, vector)).vector
     figures["log_of_exp_error"] = (back - vector).abs().max().item()
     lines += ["", f"log_x(exp_x(ξ)) is ξ to {figures['log_of_exp_error']:.1e}."]
-    Console(quiet).finish(lines, output, write_figure("figure2", output, plot.figure2))
+    finish(lines, output, write_figure("figure2", output, plot.figure2), quiet=quiet)
     return figures
 
 
@@ -101,8 +100,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     count = 10 if seeds is None else seeds
     if count < 1:
         raise ValueError(f"seeds must be at least 1, got {count}")
-    console = Console(quiet)
-    console.differences(DIFFERENCES)
+    announce(DIFFERENCES, quiet)
     graph = karate().unweighted()
     paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
     arms: dict[str, tuple[str, Settings | None]] = {
@@ -118,8 +116,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     figures: Figures = {}
     curves: dict[str, list[Embedding]] = {}
     lines = [f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint", ""]
-    lines += ["| | " + " | ".join(f"Q^{{{p},{q}}}" for p, q in SIGNATURES + SMALL) + " |"]
-    lines += ["|---|" + "---|" * len(SIGNATURES + SMALL)]
+    lines += head_of([Geometry(p, q) for p, q in SIGNATURES + SMALL])
     for key, (title, recipe) in arms.items():
         runs = _run(graph, count, recipe, title, quiet)
         curves[key] = runs
@@ -131,14 +128,14 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
             figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
             shares.append(f"{share:.2f}")
         figures[f"{key}_worst_d10_satisfied"] = min(figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES)
-        lines.append(f"| {title} | " + " | ".join(shares) + " |")
+        lines.append(row_of([title, *shares]))
     lines += ["", "Mean loss at the last iteration:", ""]
     for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function
         values = [f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL]
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
-    console.finish(lines, output, names, "figure3.md")
+    finish(lines, output, names, "figure3.md", quiet=quiet)
     return figures
 
 
@@ -152,10 +149,8 @@ def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: b
     groups = []
     for p, q in SIGNATURES + SMALL:
         for seed in range(count):
-            config = configured(recipe or Settings(), p=p, q=q, seed=seed, stop="ordered")
-            warm = [WARM] if p and q in (0, 1) else []
-            several = [configured(way, p=p, q=q, seed=seed, stop="ordered") for way in [*warm, *WAYS]]
-            groups.append([config] if recipe else several)
+            ways = [recipe] if recipe else [WARM, *WAYS] if p and q in (0, 1) else WAYS
+            groups.append([configured(way, p=p, q=q, seed=seed, stop="ordered") for way in ways])
     with progress(title, groups[0][0].iterations, quiet) as callback:
         found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
     kept = []

@@ -16,7 +16,7 @@ from ..training.config import Settings, TrainingConfig, configured
 from ..training.presets import DIFFERENCES, settings, text_settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Console, Series, draw_table, geometries, get, head_of, label, progress, put, row_of
+from .console import Series, announce, draw_table, finish, geometries, get, head_of, label, progress, put, row_of
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
@@ -47,8 +47,8 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     count = 20 if seeds is None else seeds
     if count < 2:
         raise ValueError(f"a spread needs at least 2 seeds, got {count}")
-    graph, console = karate(), Console(quiet)
-    console.differences(DIFFERENCES)
+    graph = karate()
+    announce(DIFFERENCES, quiet)
     embeddings, scores = _columns(graph, settings, count, "Table 1, the scripts' recipe", quiet)
     literal, text = _columns(graph, text_settings, count, "Table 1, the text's recipe", quiet)
     # The text says when to stop and not which points are kept: the last ones above, here those of the lowest loss.
@@ -103,7 +103,7 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
         Series("published, 5 seeds", "#D55E00", "s", [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS]),
     ]
     draw_table(output / "table1.png", [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series)
-    console.finish(lines, output, ("table1.csv", "table1.png"), "table1.md")
+    finish(lines, output, ("table1.csv", "table1.png"), "table1.md", quiet=quiet)
     return figures
 
 
@@ -131,10 +131,8 @@ def _scores(graph: Graph, embedding: Embedding) -> list[float]:
     plain = (embedding.record.config or {}).get("dissimilarity") == "distance"
     points = torch.from_numpy(np.array(embedding.points))
     sums = delta(points, embedding.manifold, dissimilarity="distance") if plain else embedding.delta
-    first, second = leader_ranks(sums, [graph.index(node) for node in LEADERS])
-    return [
-        float(first), float(second), strength_spearman(graph, sums, top=5), strength_spearman(graph, sums, top=10),
-    ]  # fmt: skip
+    ranks = leader_ranks(sums, [graph.index(node) for node in LEADERS]).astype(float)
+    return [*ranks.tolist(), *(strength_spearman(graph, sums, top=top) for top in (5, 10))]
 
 
 def _markdown(figures: Figures, count: int) -> list[str]:

@@ -1,11 +1,11 @@
 """Tables 2 and 3 of the supplement: hierarchy and neighbours among the co-authors of NIPS 1988 to 2003."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ from ..training.config import TrainingConfig, configured
 from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
 from ..training.train import embed_many
 from . import Figures, write_figures
-from .console import Console, Series, draw_table, geometries, get, head_of, label, progress, put, row_of
+from .console import Series, announce, draw_table, finish, geometries, get, head_of, label, progress, put, row_of
 from .sampled import SAMPLES, embed_sampled
 
 NAMES = {
@@ -57,8 +57,7 @@ class Column:
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        geometry = self.geometry
-        return _LADDERS["flat" if geometry.is_flat else "ultrahyperbolic" if geometry.p and geometry.q else "curved"]
+        return _LADDERS["flat" if self.geometry.is_flat else "ultrahyperbolic" if self.geometry.has_cone else "curved"]
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
@@ -125,15 +124,6 @@ TABLE3 = PublishedTable(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Job:
-    """A geometry at a step from a start."""
-
-    geometry: Column
-    rung: Rung
-    config: TrainingConfig
-
-
 Loss = Literal["exact", "sampled"]
 _PROSE = {"rho_all": "ρ", "rho10": "ρ (s_i ≥ 10)", "rho20": "ρ (s_i ≥ 20)", "recall_at_1": "Recall@1"}
 AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
@@ -154,7 +144,7 @@ class Results:
     scores: dict[tuple[str, Rung], list[Score]] = field(default_factory=dict)
     backend: str = ""
 
-    def add(self, job: Job, embedding: Embedding) -> None:
+    def add(self, column: Column, rung: Rung, embedding: Embedding) -> None:
         """Measure a training."""
         points = torch.from_numpy(np.array(embedding.points))
         recall = 100.0 * recall_at_1(self.graph, points, embedding.manifold)
@@ -164,7 +154,7 @@ class Results:
         score = {"recall_at_1": recall, "loss": best, "steps_back": float(result.steps_back)}
         score |= self._correlations(delta(points, embedding.manifold))
         score |= self._correlations(norm_proxy(points), "norm_")
-        self.scores.setdefault((job.geometry.key, job.rung), []).append(score)
+        self.scores.setdefault((column.key, rung), []).append(score)
         self.backend = embedding.record.timing.backend or ""
 
     def _correlations(self, values: NDArray[np.float64], before: str = "") -> Score:
@@ -191,8 +181,9 @@ class Results:
         hyperbolic = self.table.columns[1]
         rung = self.kept(hyperbolic)
         if rung is not None:
+            mine = self.scores[hyperbolic.key, rung]
             for row in AT_LEAST:
-                _put(figures, f"norm_proxy_{row}", self.scores[hyperbolic.key, rung], f"norm_{row}")
+                put(figures, f"norm_proxy_{row}", np.array([score[f"norm_{row}"] for score in mine]))
             for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
                 figures[f"norm_proxy_{row}_published"] = value
         flat, free = self.table.columns[0], self.table.beside
@@ -205,7 +196,7 @@ class Results:
         if rung is None:
             return
         for row in (*ROWS, "loss", "steps_back"):
-            _put(figures, f"{name}_{row}", self.scores[geometry.key, rung], row)
+            put(figures, f"{name}_{row}", np.array([score[row] for score in self.scores[geometry.key, rung]]))
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
@@ -259,10 +250,6 @@ _REMARKS = (
 )
 
 
-def _put(figures: Figures, name: str, scores: list[Score], row: str) -> None:
-    put(figures, name, np.array([score[row] for score in scores]))
-
-
 def _digits(row: str, value: float) -> str:
     return format(value, {"loss": ",.0f", "steps_back": ".2g", "recall_at_1": ".1f"}.get(row, ".3f"))
 
@@ -299,9 +286,6 @@ def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     draw_table(path, [NAMES[row] for row in ROWS], [column.geometry for column in columns], series)
 
 
-Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
-
-
 def reproduce_table(
     table: PublishedTable,
     *,
@@ -315,27 +299,32 @@ def reproduce_table(
 ) -> Figures:
     """Train every geometry, and print the table beside the published one.
 
-    The steps of a geometry are one batch on the exact loss. The files are written after each batch, with the columns
-    that are finished by then: that is what Ctrl-C leaves behind.
+    The steps of a geometry are one batch on the exact loss; on the sampled one each takes hours. The files are written
+    after each batch, with the columns that are finished by then: that is what Ctrl-C leaves behind.
     """
     count, length = 1 if seeds is None else seeds, table.iterations if iterations is None else iterations
     if count < 1 or length < 1:
         raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
-    graph, console = datasets.nips(), Console(quiet)
-    console.differences(COAUTHOR_DIFFERENCES)
+    graph = datasets.nips()
+    announce(COAUTHOR_DIFFERENCES, quiet)
     results = Results(table, graph, loss, length)
     # Those with one step first: most columns are there soon.
-    geometries = sorted([*table.columns, table.beside], key=lambda geometry: len(geometry.ladder))
-    jobs = [
-        Job(g, rung, g.config(rung, seed, length)) for seed in range(count) for g in geometries for rung in g.ladder
-    ]
-    train = _exact if loss == "exact" else _sampled
+    columns = sorted([*table.columns, table.beside], key=lambda column: len(column.ladder))
+    place, sampled = Machine(device, threads=threads), loss == "sampled"
     output.mkdir(parents=True, exist_ok=True)
-    for batch, embeddings in train(graph, jobs, table.title, quiet, Machine(device, threads=threads)):
-        for job, embedding in zip(batch, embeddings, strict=True):
-            results.add(job, embedding)
-        names = write(output, results)
-    console.finish(results.markdown(), output, names)
+    for seed, column in product(range(count), columns):
+        for rungs in [[rung] for rung in column.ladder] if sampled else [column.ladder]:
+            configs = [column.config(rung, seed, length) for rung in rungs]
+            step = f", step {rungs[0][0]:g}" if sampled else ""
+            with progress(f"{table.title}, {label(column.geometry)}{step}, seed {seed}", length, quiet) as callback:
+                if sampled:
+                    embeddings = [embed_sampled(graph, configs[0], place, callback=callback, quiet=quiet)]
+                else:
+                    embeddings = embed_many(graph, configs, place, measures=False, callbacks=[callback])
+            for rung, embedding in zip(rungs, embeddings, strict=True):
+                results.add(column, rung, embedding)
+            names = write(output, results)
+    finish(results.markdown(), output, names, quiet=quiet)
     return results.figures()
 
 
@@ -343,22 +332,3 @@ table2 = partial(reproduce_table, TABLE2)
 """Four dimensions."""
 table3 = partial(reproduce_table, TABLE3)
 """Six dimensions."""
-
-
-def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:
-    """The steps of a geometry at a time."""
-    for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
-        batch = list(group)
-        configs = [job.config for job in batch]
-        with progress(f"{title}, {label(geometry.geometry)}, seed {seed}", configs[0].iterations, quiet) as callback:
-            embeddings = embed_many(graph, configs, place, measures=False, callbacks=[callback])
-        yield batch, embeddings
-
-
-def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:
-    """A training at a time: each takes hours."""
-    for job in jobs:
-        name = f"{title}, {label(job.geometry.geometry)}, step {job.rung[0]:g}, seed {job.config.seed}"
-        with progress(name, job.config.iterations, quiet) as callback:
-            embedding = embed_sampled(graph, job.config, place, callback=callback, quiet=quiet)
-        yield [job], [embedding]

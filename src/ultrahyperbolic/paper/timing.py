@@ -16,7 +16,7 @@ from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings, settings
 from ..training.train import problem_of
 from . import Figures
-from .console import Console
+from .console import finish
 from .sampled import SAMPLES, ResampledEngine
 
 # 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.
@@ -41,7 +41,7 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     figures: Figures = {}
     lines = [*_club(figures, repeats), "", *_coauthors(figures)]
     output.mkdir(parents=True, exist_ok=True)
-    Console(quiet).finish(lines, output, (), "timing.md")
+    finish(lines, output, (), "timing.md", quiet=quiet)
     return figures
 
 

@@ -17,8 +17,8 @@ from ..files import replace_file
 from ..graph import Graph
 from ..graph.errors import need
 from . import pieces
-from .colours import COMMUNITIES
-from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
+from .maps import COMMUNITIES
+from .pieces import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib

@@ -21,12 +21,9 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
-from .colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
-from .graphs import Drawing, Nodes
 from .labels import ALWAYS, draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
-from .layout import map_of
-from .pieces import Arrow, Curve, Mark, Scene, Surface
-from .ties import backbone, bow, edges_among
+from .maps import PALETTE, REST, Column, Kinds, backbone, bow, columns, edges_among, labels_of, map_of, names_of
+from .pieces import Arrow, Curve, Drawing, Mark, Nodes, Scene, Surface
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
@@ -140,7 +137,7 @@ def _legend(panel: Scene) -> list[Artist]:
 def _faces(panel: Scene) -> tuple[Floats, Floats]:
     """All surfaces as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
     surfaces = [piece for piece in panel.pieces if isinstance(piece, Surface)]
-    quads = [_quads(_fine(surface.points)) for surface in surfaces]
+    quads = [_quads(surface.points) for surface in surfaces]
     colors = [
         _shaded(faces, to_rgb(surface.color), surface.opacity, panel.view)
         for faces, surface in zip(quads, surfaces, strict=True)
@@ -148,19 +145,11 @@ def _faces(panel: Scene) -> tuple[Floats, Floats]:
     return np.concatenate(quads), np.concatenate(colors)
 
 
-def _fine(grid: Floats) -> Floats:
-    """A grid of a few points made finer: long faces cannot be sorted among short ones."""
-    if min(grid.shape[:2]) > 2:
-        return grid
-    s, t = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41), indexing="ij")
-    s, t = s[..., None], t[..., None]
-    near, far = grid[0, 0] * (1 - s) + grid[1, 0] * s, grid[0, 1] * (1 - s) + grid[1, 1] * s
-    fine: Floats = near * (1 - t) + far * t
-    return fine
-
-
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
+    if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
+        near, far = np.linspace(grid[0], grid[1], 41, axis=1)
+        grid = np.linspace(near, far, 41, axis=1)
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
     return quads[np.isfinite(quads).all((1, 2))]
 

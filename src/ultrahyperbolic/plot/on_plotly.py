@@ -11,8 +11,7 @@ from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
 from ..arrays import Floats
-from .graphs import Drawing
-from .pieces import Arrow, Curve, Piece, Scene, Surface
+from .pieces import Arrow, Curve, Drawing, Piece, Scene, Surface
 
 _LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.15, "roughness": 0.6}
 
@@ -40,10 +39,9 @@ def _view(panel: Scene) -> dict[str, object]:
     up, far = up + math.radians(8.0), 2.0  # nearer than matplotlib's eye, so looking down more shows as much
     eye = {"x": far * math.cos(up) * math.cos(around), "y": far * math.cos(up) * math.sin(around)}
     camera = {"eye": eye | {"z": far * math.sin(up)}, "center": {"x": 0, "y": 0, "z": -0.1}}
-    names = dict(zip(("xaxis", "yaxis", "zaxis"), panel.axes, strict=True))
     axes = {
         axis: {"title": {"text": name}, "showbackground": False, "gridcolor": "#E5E5E5", "nticks": 5}
-        for axis, name in names.items()
+        for axis, name in zip(("xaxis", "yaxis", "zaxis"), panel.axes, strict=True)
     }
     return {"aspectmode": "data", "camera": camera, **axes}
 
@@ -116,12 +114,11 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
             sizes = np.zeros(len(line.x))
             sizes[-1] = 8 * line.ended
             # One entry of the legend hides the curves of that name in all panels.
-            trace = go.Scatter(
+            traces.append(go.Scatter(
                 x=line.x, y=line.y, mode="lines+markers", name=_markup(line.name), legendgroup=line.name,
                 showlegend=line.name not in known, line={"color": color, "width": 1.8},
                 marker={"size": sizes, "opacity": 1.0},
-            )  # fmt: skip
-            traces.append(trace)
+            ))  # fmt: skip
             known.add(line.name)
         return traces
     nodes = panel.nodes

@@ -1,18 +1,22 @@
-"""The figures of the paper's geometry, computed by the manifold itself, as plain data that any library can draw."""
+"""What figures show, as plain data that any library can draw: the paper's geometry, graphs and losses."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
+from ..embedding import Embedding
 from ..geometry import PseudoHyperboloid
+from ..graph import Graph
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
 BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#222222"
 GREY = "#A9B0BA"
+_MOST_TIES = 5000  # that are drawn, the strongest
 
 
 class Surface(NamedTuple):
@@ -78,34 +82,20 @@ def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 *
     They are x_2² + x_3² - x_1² = x_0² + β: a hyperboloid of two sheets where x_0² < |β|, a cone where they are equal, a
     hyperboloid of one sheet beyond. ``turn`` below 2π leaves a part of the way round out.
     """
-    if (manifold.p, manifold.q) != (2, 1):
-        raise ValueError(f"the family is that of Q^{{2,1}}, got p = {manifold.p} and q = {manifold.q}")
-    around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
-    nearest = math.sqrt(max(0.0, 1.0 - level**2))
-    if level > 1.0:
-        heights = [torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)]
-    else:
+    height = torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)
+    if level <= 1.0:
         # Even steps of the radius, not of the height: the sheets are round where they are nearest.
-        widest = math.sqrt(_HEIGHT**2 + level**2 - 1.0)
+        nearest, widest = math.sqrt(1.0 - level**2), math.sqrt(_HEIGHT**2 + level**2 - 1.0)
         radius = torch.linspace(0.0, widest, _RINGS, dtype=torch.float64)
         above = (radius.square() + nearest**2).sqrt()
-        heights = [above, -above]
-    sheets = [_at_level(manifold, level, height, around)[..., [2, 3, 1]] for height in heights]
-    gap = torch.full_like(sheets[0][:1], math.nan)
-    return _array(torch.cat([sheets[0], *(part for sheet in sheets[1:] for part in (gap, sheet))]))
-
-
-def _at_level(manifold: PseudoHyperboloid, level: float, height: Tensor, around: Tensor) -> Tensor:
-    """Points [a, b, 4] by their time part (level, height) and direction: ψ⁻¹ of a unit time part and a space part."""
+        height = torch.cat((above, above.new_tensor([math.nan]), -above))
+    # ψ⁻¹ of a unit time part, along (level, height), and a space part in all directions.
     time = torch.stack((torch.full_like(height, level), height), dim=-1)
     length = time.norm(dim=-1, keepdim=True)
-    unit = time / length
-    radius = (length.square() - 1.0).clamp_min(0.0).sqrt()
-    direction = torch.stack((around.cos(), around.sin()), dim=-1)
-    space = radius[:, None] * direction
-    points = manifold.psi_inverse(torch.cat((unit[:, None].expand(-1, len(around), -1), space), dim=-1))
-    manifold.assert_point(points, name="points")
-    return points
+    around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
+    space = (length.square() - 1.0).clamp_min(0.0).sqrt()[:, None] * torch.stack((around.cos(), around.sin()), dim=-1)
+    unit = (time / length)[:, None].expand(-1, len(around), -1)
+    return manifold.psi_inverse(torch.cat((unit, space), dim=-1))[..., [2, 3, 1]].numpy()
 
 
 def family(beta: float = -1.0) -> list[Scene]:
@@ -180,14 +170,12 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
         ("time-like: closed", VERMILION, DIRECTIONS["time-like"], math.pi),
     )
     pieces: list[Piece] = [
-        Surface(_array(_part(manifold, lambda h: 0.0 * h - math.pi, lambda h: 0.0 * h + math.pi)), GREY, 0.42)
+        Surface(_part(manifold, lambda h: 0.0 * h - math.pi, lambda h: 0.0 * h + math.pi).numpy(), GREY, 0.42)
     ]
     for name, color, direction, length in kinds:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
-        points = manifold.geodesic(x, vector, length * steps)
-        manifold.assert_point(points, name="points")
-        pieces.append(Curve(_array(points), color, name, 3.0))
-    pieces.append(Mark(_array(x), "x", BLACK, (0.0, -0.3 * root, -0.05 * root)))
+        pieces.append(Curve(manifold.geodesic(x, vector, length * steps).numpy(), color, name, 3.0))
+    pieces.append(Mark(x.numpy(), "x", BLACK, (0.0, -0.3 * root, -0.05 * root)))
     return [Scene("three kinds of geodesic", _AXES, pieces, _limits(root), (16.0, 24.0))]
 
 
@@ -203,15 +191,15 @@ def exp_log(beta: float = -1.0) -> list[Scene]:
     corners = torch.tensor([[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64)
     plane = x + manifold.proju(x, root * corners)
     pieces: list[Piece] = [
-        Surface(_array(_part(manifold, lambda h: -_edge(h), _edge)), SKY, 0.34, "where expₓ leads"),
-        Surface(_array(_part(manifold, _edge, lambda h: 2.0 * math.pi - _edge(h))), GREY, 0.6, "no geodesic from x"),
-        Surface(_array(plane), GREEN, 0.34, "the tangent plane at x"),
-        Curve(_array(way), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
-        Curve(_array(torch.stack((back, y))), BLACK, "", 1.2, dashed=True),
-        Arrow(_array(x), _array(back), GREEN, "ξ = logₓ(y)"),
-        Mark(_array(x), "x", BLACK, (0.0, 0.0, -0.27 * root)),
-        Mark(_array(back), "ξ = logₓ(y)", GREEN, (-0.74 * root, 0.36 * root, 0.06 * root)),
-        Mark(_array(y), "y = expₓ(ξ)", BLUE, (0.55 * root, -0.25 * root, 0.1 * root)),
+        Surface(_part(manifold, lambda h: -_edge(h), _edge).numpy(), SKY, 0.34, "where expₓ leads"),
+        Surface(_part(manifold, _edge, lambda h: 2.0 * math.pi - _edge(h)).numpy(), GREY, 0.6, "no geodesic from x"),
+        Surface(plane.numpy(), GREEN, 0.34, "the tangent plane at x"),
+        Curve(way.numpy(), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
+        Curve(torch.stack((back, y)).numpy(), BLACK, "", 1.2, dashed=True),
+        Arrow(x.numpy(), back.numpy(), GREEN, "ξ = logₓ(y)"),
+        Mark(x.numpy(), "x", BLACK, (0.0, 0.0, -0.27 * root)),
+        Mark(back.numpy(), "ξ = logₓ(y)", GREEN, (-0.74 * root, 0.36 * root, 0.06 * root)),
+        Mark(y.numpy(), "y = expₓ(ξ)", BLUE, (0.55 * root, -0.25 * root, 0.1 * root)),
     ]
     return [Scene("exponential and logarithm map", _AXES, pieces, _limits(root), (14.0, 58.0))]
 
@@ -221,5 +209,109 @@ def _limits(root: float) -> tuple[float, float, float]:
     return wide, wide, _TALL * root
 
 
-def _array(points: Tensor) -> Floats:
-    return points.numpy()
+class Nodes(NamedTuple):
+    """Dots, and the ties between them."""
+
+    places: Floats  # [n, 2]
+    ids: Sequence[str]
+    deltas: Floats
+    ranks: Ints
+    sizes: Floats  # [n] diameters in points
+    ties: Ints  # [m, 2] positions of nodes
+    strengths: Floats  # [m] from 0 to 1
+
+
+class Line(NamedTuple):
+    """Values over iterations."""
+
+    name: str
+    x: Floats
+    y: Floats
+    share: float  # where its colour is in the scale, from 0 to 1
+    ended: bool = False  # whether it stops because every constraint was met: a dot says so
+
+
+class Drawing(NamedTuple):
+    """One flat panel of a figure."""
+
+    title: str
+    x: str = ""
+    y: str = ""
+    nodes: Nodes | None = None
+    lines: Sequence[Line] = ()
+    log: bool = False
+    by_rank: bool = False  # whether upward is by rank, 1 at the top
+
+
+def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
+    """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with landmarks.
+
+    It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so suits any signature.
+    Above ``landmarks`` nodes, that number are chosen, and the others are placed by their dissimilarities to them.
+    """
+    n = len(embedding)
+    chosen = np.arange(n)
+    if n > landmarks:
+        chosen = np.sort(np.random.default_rng(0).choice(n, landmarks, replace=False))
+    points = torch.from_numpy(embedding.points.copy())
+    rows = [embedding.manifold.dissimilarity(points[index], points).numpy() for index in chosen]
+    squares = np.array(rows).reshape(len(chosen), n)
+    among = squares[:, chosen]
+    centred = among - among.mean(0) - among.mean(1)[:, None] + among.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)
+    values, vectors = values[:-3:-1], vectors[:, :-3:-1]
+    # Of an eigenvector either sign will do: the one whose largest entry is positive.
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
+    # Nodes on one line, or in one place, leave nothing for an axis.
+    usable = values > 1e-9 * max(np.abs(among).max(initial=0.0), 1e-300)
+    scale = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
+    placed = np.zeros((n, 2))
+    placed[:, : len(values)] = -0.5 * (squares - among.mean(1)[:, None]).T @ (vectors * scale)
+    return placed
+
+
+def hierarchy_drawing(embedding: Embedding, graph: Graph | None = None, title: str = "") -> Drawing:
+    """Height by rank, and left to right by the order along the first axis of the plane, spread evenly."""
+    across = np.argsort(np.argsort(plane(embedding)[:, 0], kind="stable"), kind="stable")
+    places = np.stack((across.astype(float), embedding.rank.astype(float)), axis=1)
+    title = title or f"height by rank of δ on {_name(embedding)}"
+    return Drawing(title, y="rank", nodes=_nodes(embedding, graph, places), by_rank=True)
+
+
+def map_drawing(embedding: Embedding, graph: Graph | None = None) -> Drawing:
+    """The nodes in the plane."""
+    return Drawing(f"{len(embedding)} nodes on {_name(embedding)}", nodes=_nodes(embedding, graph, plane(embedding)))
+
+
+def losses_drawing(runs: Mapping[str, Embedding], title: str) -> Drawing:
+    """The loss of each run; colours follow the order of the runs."""
+    if not runs:
+        raise ValueError("losses needs at least one run")
+    lines = []
+    for number, (name, embedding) in enumerate(runs.items()):
+        record = embedding.record
+        loss = np.asarray(record.loss, dtype=float)
+        if not len(loss):
+            raise ValueError(f"the run {name!r} holds no loss: it was not trained here, or not yet")
+        iterations = np.arange(len(loss), dtype=float) * record.loss_every
+        ended = record.result is not None and record.result.ordered_at is not None
+        lines.append(Line(name, iterations, loss, number / max(1, len(runs) - 1), ended))
+    return Drawing(title, "iteration", "loss", lines=lines, log=True)
+
+
+def _nodes(embedding: Embedding, graph: Graph | None, places: Floats) -> Nodes:
+    graph = embedding.ties if graph is None else graph
+    ties, strengths = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    if graph is not None:
+        if list(graph.ids) != list(embedding.ids):
+            graph = graph.with_nodes(embedding.ids)
+        strongest = np.argsort(graph.weights, kind="stable")[-_MOST_TIES:]
+        ties, strengths = graph.edges[strongest], graph.weights[strongest] / graph.weights.max(initial=1e-300)
+    n = len(embedding)
+    # The top is largest; a crowd is small.
+    sizes = np.clip(60.0 / np.sqrt(n), 2.0, 9.0) * (1.0 + 1.2 * (1.0 - (embedding.rank - 1.0) / max(1, n - 1)))
+    return Nodes(places, [str(node) for node in embedding.ids], embedding.delta, embedding.rank, sizes, ties, strengths)
+
+
+def _name(embedding: Embedding) -> str:
+    return str(embedding.manifold) if embedding.geometry is None else embedding.geometry.name

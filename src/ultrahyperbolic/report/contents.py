@@ -20,9 +20,7 @@ from ..graph.centrality import other_ranks
 from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import pair_distances
 from ..pairs.kinds import kernel_space
-from ..plot.colours import PALETTE, REST, Column, Kinds, columns, labels_of, names_of
-from ..plot.layout import map_of
-from ..plot.ties import backbone, edges_among
+from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .distances import Distances, distances
 from .space import SpaceView, in_space
 
@@ -105,7 +103,9 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
-    measures = _measures(embedding, graph, shown)
+    measures = dict(embedding.record.measures)
+    if not measures and graph is not None and shown.whole:
+        measures = evaluate(graph, embedding.points, embedding.manifold, popularity=embedding.popularity)
     return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
 
 
@@ -136,16 +136,6 @@ def _colours(column: Column) -> Data:
         return {"name": column.name, "kinds": cut_texts(column.kinds), "codes": column.codes.tolist()}
     known = [None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()]
     return {"name": column.name, "values": known}
-
-
-def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> dict[str, float]:
-    """The recorded measures; computed now if there are none and the graph is small."""
-    if embedding.record.measures:
-        return dict(embedding.record.measures)
-    if graph is None or not shown.whole:
-        return {}
-    points = torch.from_numpy(np.array(embedding.points))
-    return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
 def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats) -> Data:
@@ -273,8 +263,7 @@ def _bands(weights: Floats, drawn: Floats) -> Ints:
         return np.empty(0, np.int64)
     distinct = np.unique(drawn)
     cuts = np.unique(np.quantile(drawn, _BANDS, method="lower")) if len(distinct) > len(_BANDS) + 1 else distinct[:-1]
-    bands = np.searchsorted(cuts, weights)
-    return np.unique(bands, return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.searchsorted(cuts, weights), return_inverse=True)[1].astype(np.int64)
 
 
 def _loss(record: RunRecord) -> Data | None:

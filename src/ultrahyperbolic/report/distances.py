@@ -1,6 +1,6 @@
 """How far apart edges and non-edges are, and which kind of geodesic joins them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..arrays import Floats, Ints
+from ..evaluation.hierarchy import pairs_within
 from ..evaluation.inputs import are_edges
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
 
-KINDS = ("space-like", "null", "time-like", "joined by no geodesic")
+KINDS = {
+    "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
+    "null": "in the same place, or on each other’s light cone: distance 0",
+    "time-like": "joined by a path that closes, as on a sphere; the distance is below π√|β|",
+    "joined by no geodesic": "no shortest path joins them; D_γ continues linearly from π/2 √|β|",
+}
 _BINS = 48
 _DRAWN = 500_000
 _CHUNK = 1 << 20
@@ -48,17 +54,18 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
     measured = partial(_measured, torch.from_numpy(np.array(points)), manifold, popularity)
     n = len(points)
-    edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
+    edges, weights = (np.empty((0, 2), np.int64), np.empty(0)) if graph is None else (graph.edges, graph.weights)
     all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
     rng = np.random.default_rng(0)
-    weights = np.empty(0) if graph is None else graph.weights
     if not all_edges:
         drawn = rng.integers(len(edges), size=_DRAWN)
         edges, weights = edges[drawn], weights[drawn]
     tied = measured(edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK))
-    free = measured(
-        pairs if graph is None else pairs[~are_edges(graph, *pairs.T)] for pairs in _pairs(n, all_pairs, rng)
-    )
+    pairs: Iterable[Ints] = pairs_within(np.zeros(n, np.int64))
+    if not all_pairs:
+        node = rng.integers(n, size=_DRAWN)
+        pairs = [np.column_stack((node, (node + rng.integers(1, n, size=_DRAWN)) % n))]
+    free = measured(some if graph is None else some[~are_edges(graph, *some.T)] for some in pairs)
     # Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within.
     known = [lengths for lengths, _ in (tied, free) if len(lengths)]
     last = max((float(np.quantile(part, 0.999)) for part in known), default=0.0)
@@ -84,19 +91,8 @@ def _long(edges: Ints, weights: Floats, lengths: NDArray[np.float32]) -> list[Lo
     ]
 
 
-def _pairs(n: int, every: bool, rng: np.random.Generator) -> Iterator[Ints]:
-    if not every:
-        first = rng.integers(n, size=_DRAWN)
-        yield np.column_stack((first, (first + rng.integers(1, n, size=_DRAWN)) % n))
-        return
-    rows = max(1, _CHUNK // max(n, 1))
-    for start in range(0, n, rows):
-        first, second = np.triu_indices(min(rows, n - start), 1, n - start)
-        yield np.column_stack((first + start, second + start))
-
-
 def _measured(
-    points: Tensor, manifold: Manifold, popularity: Floats | None, chunks: Iterator[Ints]
+    points: Tensor, manifold: Manifold, popularity: Floats | None, chunks: Iterable[Ints]
 ) -> tuple[NDArray[np.float32], Ints]:
     """Distances of pairs and their kinds, as positions in ``KINDS``."""
     lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +13,9 @@ from ..embedding import Embedding
 from ..embedding.store import REPORT
 from ..files import replace_file
 from ..graph import Graph
-from . import fit, geometries, words
-from .contents import Contents, gather
+from ..verdict import shows_hierarchy
+from . import fit, words
+from .contents import gather
 
 _PARTS = ("html", "css", "pen.js", "labels.js", "js")
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -34,8 +34,7 @@ def write_report(
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
     # Half a character, which text from elsewhere may hold, has no UTF-8.
-    content = render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace")
-    replace_file(path, content)
+    replace_file(path, render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace"))
     return path
 
 
@@ -44,11 +43,7 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
-    return assemble(gather(embedding, graph), title or embedding.record.title)
-
-
-def assemble(contents: Contents, title: str | None = None) -> str:
-    """The page of what was gathered."""
+    contents, title = gather(embedding, graph), title or embedding.record.title
     room = files(__package__)
     template, style, *scripts = (room.joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
     script = "".join(scripts)
@@ -68,22 +63,14 @@ def assemble(contents: Contents, title: str | None = None) -> str:
         "fit": fit.tiles(contents),
         "map": words.map_note(contents),
         "space": escape(contents.space.explanation),
-        "rankingtitle": words.ranking_title(contents),
+        "rankingtitle": "Ranking" if shows_hierarchy(contents.measures) else "Nodes by δ",
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),
-        "select": geometries.selection(contents.embedding.record.select),
+        "select": fit.selection(contents.embedding.record.select),
         "again": words.how_to_repeat(contents),
     }
-    return fill(template, parts)
-
-
-def fill(template: str, parts: Mapping[str, str]) -> str:
-    """Put parts in place of their marks, in one pass: no part is searched for marks.
-
-    >>> fill("<p><!--a--><!--b--></p>", {"a": "<!--b-->", "b": "!"})
-    '<p><!--b-->!</p>'
-    """
+    # In one pass: no part is searched for marks.
     return re.sub(r"<!--(\w+)-->", lambda mark: parts[mark[1]], template)
 
 

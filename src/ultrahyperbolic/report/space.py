@@ -36,13 +36,13 @@ def _flat(points: Floats) -> SpaceView:
     found, share = _principal(points, 3)
     d = points.shape[1]
     if d <= 3:
-        return SpaceView(found, _names("axis", min(d, 3)), "The embedding is flat and is shown as it is.")
+        return SpaceView(found, _names("axis", d), "The embedding is flat and is shown as it is.")
     text = f"The embedding is flat and has {d} dimensions. Shown are the three directions in which it spreads most, "
     return SpaceView(found, _names("axis", 3), text + f"with {_percent(share)} of its variance.")
 
 
 def _sphere(time: Floats, q: int) -> SpaceView:
-    axes = _names("time", min(q + 1, 3))
+    axes = _names("time", q + 1)
     if q <= 2:
         return SpaceView(_padded(time), axes, f"The points lie on a {('circle', 'sphere')[q - 1]}, shown as it is.")
     values, directions = np.linalg.eigh(time.T @ time)
@@ -57,10 +57,8 @@ def _sphere(time: Floats, q: int) -> SpaceView:
 def _hyperbolic(space: Floats, p: int) -> SpaceView:
     if p <= 2:
         height = np.sqrt(1.0 + (space**2).sum(1, keepdims=True))
-        axes = ("space 1", "space 2", "time") if p == 2 else ("space 1", "time", "")
-        text = (
-            f"The points lie on a {'sheet' if p == 2 else 'branch'} of a hyperboloid, shown as it is in units of √|β|."
-        )
+        axes, kind = (("space 1", "space 2", "time"), "sheet") if p == 2 else (("space 1", "time", ""), "branch")
+        text = f"The points lie on a {kind} of a hyperboloid, shown as it is in units of √|β|."
         return SpaceView(_padded(np.hstack((space, height))), axes, text)
     found, share = _principal(space, 3)
     text = (
@@ -91,12 +89,9 @@ def _curved(time: Floats, space: Floats, p: int, q: int) -> SpaceView:
         return SpaceView(np.column_stack((along, beside, space[:, 0])), ("time 1", "time 2", "space"), text)
     found, share = _principal(space, 2)
     words += "Height is the angle; the floor is the space part"
-    words += (
-        "."
-        if p == 2
-        else f", in the two of its {p} directions with the widest spread ({_percent(share)} of its variance)."
-    )
-    return SpaceView(np.column_stack((found, angle)), ("space 1", "space 2", "time angle (°)"), words)
+    if p > 2:
+        words += f", in the two of its {p} directions with the widest spread ({_percent(share)} of its variance)"
+    return SpaceView(np.column_stack((found, angle)), ("space 1", "space 2", "time angle (°)"), words + ".")
 
 
 def _great_circle(unit: Floats) -> tuple[Floats, Floats, float]:

@@ -1,7 +1,8 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -15,22 +16,15 @@ from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..graph.hops import components
 from ..loop import Stopped
-from ..plot.colours import Kinds
+from ..plot.maps import Kinds
 from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
 from .distances import KINDS
-from .markup import join_words, percent, short_name, table
 
-_TITLE_CHARACTERS = 80
+_TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
 _ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
 _PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
-_KIND_WORDS = {
-    "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
-    "null": "in the same place, or on each other’s light cone: distance 0",
-    "time-like": "joined by a path that closes, as on a sphere; the distance is below π√|β|",
-    "joined by no geodesic": "no shortest path joins them; D_γ continues linearly from π/2 √|β|",
-}
 
 
 def title(contents: Contents) -> str:
@@ -225,11 +219,6 @@ def sample_words(contents: Contents) -> str:
     return f"the {shown.top:,} most central nodes and a random {drawn:,} of the other {others:,}"
 
 
-def ranking_title(contents: Contents) -> str:
-    """The title of the ranking, which the measures must support to call it one."""
-    return "Ranking" if shows_hierarchy(contents.measures) else "Nodes by δ"
-
-
 def ranking_note(contents: Contents) -> str:
     """What δ is, what the brackets and the bars mean, and which nodes the table lists."""
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
@@ -267,10 +256,9 @@ def kinds(contents: Contents) -> str:
     heads = ["kind of pair", "tied", "untied"] if with_graph else ["kind of pair", "pairs"]
     columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
     rows = []
-    for k, kind in enumerate(KINDS):
-        words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
+    for k, (kind, words) in enumerate(KINDS.items()):
         cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
-        rows.append([words, *cells])
+        rows.append([f"<span>{kind}</span><small>{words}</small>", *cells])
     geometry = contents.embedding.geometry
     if geometry is not None and geometry.p and geometry.q:
         remark = (
@@ -355,3 +343,46 @@ def _name(contents: Contents) -> str:
     source = _source(contents)
     name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
     return _ENDINGS.sub("", name) or source
+
+
+def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
+    """A table of cells that are markup already; narrow screens leave the columns ``extra`` out."""
+
+    def cells(tag: str, contents: Iterable[str]) -> str:
+        kinds = ((cell, "extra" if k in extra else "cell") for k, cell in enumerate(contents))
+        return "".join(f'<{tag} class="{kind}">{cell}</{tag}>' for cell, kind in kinds)
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def short_name(name: str) -> str:
+    """The name of a node, cut where it is long.
+
+    >>> short_name("<Ann>")
+    '<bdi>&lt;Ann&gt;</bdi>'
+    """
+    if len(name) <= _NAME_CHARACTERS:
+        return f"<bdi>{escape(name)}</bdi>"
+    return f'<bdi title="{escape(name)}">{escape(name[:_NAME_CHARACTERS])}…</bdi>'
+
+
+def percent(share: float) -> str:
+    """A share in per cent; 100 and 0 only if they are exact.
+
+    >>> percent(1.0), percent(0.999999), percent(0.25)
+    ('100 %', '99.99 %', '25.0 %')
+    """
+    if share in (0.0, 1.0) or not math.isfinite(share):
+        return f"{100 * share:.0f} %"
+    value = min(max(100 * share, 0.01), 99.99)
+    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
+
+
+def join_words(words: list[str]) -> str:
+    """Words in a sentence.
+
+    >>> join_words(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

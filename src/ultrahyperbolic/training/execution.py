@@ -17,7 +17,7 @@ from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, others_met, resolve
 from ..evaluation import SAMPLED_NODES
-from ..evaluation.sampled import drawn_nodes
+from ..evaluation.summary import drawn_nodes
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
