@@ -1,9 +1,20 @@
 """Checks of arguments. Each error names the argument, the rule it breaks and its value."""
 
+import difflib
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Real
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """``"; did you mean …?"``, or nothing where no known word is near.
+
+    >>> suggestion("karat", ["karate", "davis"])
+    '; did you mean karate?'
+    """
+    near = difflib.get_close_matches(word, known, n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 def is_number(value: object) -> bool:

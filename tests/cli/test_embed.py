@@ -40,7 +40,7 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert [float(delta) for *_, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
     ends = [tuple(int(end) for end in words[0].strip("()").split("–")) for _, *words in shown]
     assert ends == list(zip(top["rank_low"], top["rank_high"], strict=True))
-    assert lines[start + 10].startswith("in brackets: the interval of ranks over resampled nodes")
+    assert lines[start + 10].startswith("in brackets: the interval that holds 90 % of a node's ranks")
     assert "\x1b" not in result.output
 
 

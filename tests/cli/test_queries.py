@@ -52,7 +52,7 @@ def test_rank_shows_twenty_or_all(call, club):
 def test_rank_as_json(call, club):
     said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
     expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
-    assert said.pop("intervals").startswith("the interval of ranks over resampled nodes: ")
+    assert said.pop("intervals").startswith("the interval that holds 90 % of a node's ranks when delta")
     assert said == {"folder": str(club), "nodes": 34, "ranking": expected}
 
 
@@ -80,17 +80,17 @@ def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
 def test_every_rank_has_an_interval_and_the_words_say_over_what(call, club):
     first, again = call("rank", club, "--top", 3).stdout, call("rank", club, "--top", 3).stdout
     assert first == again
-    assert "\nin brackets: the interval of ranks over resampled nodes: it holds 90 % of the ranks" in first
+    assert "\nin brackets: the interval that holds 90 % of a node's ranks when delta is computed from a random" in first
 
 
 def test_ranks_by_height_have_intervals_over_resampled_ties(call):
     Path("steps.tsv").write_text("".join(f"{k}\t{j}\t1\n" for k in range(12) for j in range(k + 1, min(k + 4, 12))))
     call("embed steps.tsv --directed -o steps --iterations 20")
     said = json.loads(call("rank steps --by height --json").stdout)
-    assert said["intervals"].startswith("the interval of ranks over resampled ties: ")
+    assert said["intervals"].startswith("the interval that holds 90 % of a node's ranks when the height")
     for row in said["ranking"]:
         assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= 12
-    assert "over resampled ties" in call("rank steps --by height --top 3").stdout
+    assert "random sample of the ties" in call("rank steps --by height --top 3").stdout
     Path("steps.tsv").unlink()
     bare = call("rank steps --by height --top 3")
     assert bare.stderr.startswith("note: the ranks have no intervals, which need the graph: steps.tsv is not here")

@@ -73,7 +73,7 @@ def test_ranks_have_their_intervals_over_the_seeds(printed):
         "in brackets: the interval of ranks found in 20 trainings that differ by their seed; "
         "a further training falls into it with a probability of 90 %"
     )
-    assert "in brackets: the interval of ranks over resampled nodes" in "\n".join(printed(GOOD))
+    assert "in brackets: the interval that holds 90 % of a node's ranks" in "\n".join(printed(GOOD))
 
 
 def test_scripts_are_told_too(club):

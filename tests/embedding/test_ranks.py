@@ -71,7 +71,7 @@ def test_without_seeds_the_intervals_are_over_resampled_nodes():
     assert high[0] < 20, "and is not far from the middle"
     assert low[-2:].min() > 30, "the ends stay the last"
     assert {name: list(values) for name, values in ranking(found).items()} == {k: list(v) for k, v in table.items()}
-    assert "over resampled nodes" in interval_words(found)
+    assert "random sample of the nodes" in interval_words(found)
 
 
 def test_resampling_does_not_mix_components():

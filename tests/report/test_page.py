@@ -100,7 +100,7 @@ def with_measures(club: Embedding, **measures: float) -> Embedding:
 
 def test_the_four_measures_come_in_order_with_a_sentence_each(club):
     fit = read(with_measures(club, tie_order=0.876)).sections["fit"]
-    titles = ("Neighbours", "Ties and gaps", "Strong and weak ties", "Hierarchy")
+    titles = ("Neighbours", "Ties and non-ties", "Strong and weak ties", "Ranking and strength")
     places = [fit.index(words) for words in titles]
     assert places == sorted(places)
     assert "87.6 % How often the stronger of two ties is the shorter one." in fit
@@ -209,7 +209,7 @@ def test_ranks_have_their_intervals_over_the_seeds(club):
     assert said in page.sections["ranking"]
     plain = read(club)
     assert plain.data["nodes"]["rank_low"] == club.hierarchy()["rank_low"].tolist()
-    assert "In brackets: the interval of ranks over resampled nodes" in plain.sections["ranking"]
+    assert "In brackets: the interval that holds 90 % of a node's ranks" in plain.sections["ranking"]
 
 
 def test_the_data_are_those_of_the_embedding(club):

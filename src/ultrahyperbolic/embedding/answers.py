@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, positions_in
+from ..checks import suggestion
 from ..graph import Graph, flow
 from ..graph.attributes import free_names
 from ..graph.hops import components
@@ -25,6 +26,8 @@ RankedBy = Literal["centrality", "height"]
 # How nodes are ranked by the graph alone, and the column of each.
 OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
+# Names among which one is looked for that is spelt like an unknown one.
+_SEARCHED = 100_000
 # Of a large graph, ranks are resampled fewer times, and over fewer nodes: so many at most and at least.
 _MOST, _FEWEST, _DISTANCES, _RANKS = 200, 40, 1 << 20, 1 << 23
 
@@ -145,22 +148,29 @@ def interval_words(embedding: Embedding | Saved, by: RankedBy = "centrality") ->
     ranks = embedding.record.ranks
     if by == "centrality" and ranks is not None and "rank_low" in embedding.rank_columns:
         return ranks.text
-    drawn = "nodes" if by == "centrality" else "ties"
-    return f"the interval of ranks over resampled {drawn}: it holds 90 % of the ranks where {drawn} are drawn at random"
+    score, drawn = ("delta", "nodes") if by == "centrality" else ("the height", "ties")
+    return (
+        f"the interval that holds 90 % of a node's ranks when {score} is computed from a random sample of the {drawn}"
+    )
 
 
 def alike_words(table: Columns) -> str:
-    """Which neighbouring ranks of a ranking lie in each other's interval, for people; empty where none do.
+    """The largest groups of neighbouring ranks that all lie in each other's intervals, for people; empty without any.
 
-    >>> alike_words({"rank": [1, 2, 3, 4], "rank_low": [1, 2, 2, 4], "rank_high": [1, 3, 3, 4]})
-    '2–3'
+    >>> alike_words({"rank": [1, 2, 3, 4, 5], "rank_low": [1, 2, 2, 3, 5], "rank_high": [1, 3, 4, 4, 5]})
+    '2–3, 3–4'
     """
     if "rank_low" not in table:
         return ""
     rank, low, high = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "rank_low", "rank_high"))
-    apart = (high[:-1] < rank[1:]) | (low[1:] > rank[:-1])
-    groups = np.split(rank, np.flatnonzero(apart) + 1)
-    return ", ".join(f"{group[0]}–{group[-1]}" for group in groups if len(group) > 1)
+    groups, end = list[str](), 0
+    for first in range(len(rank)):
+        before, end = end, max(end, first + 1)
+        while end < len(rank) and low[end] <= rank[first] and high[first:end].min() >= rank[end]:
+            end += 1
+        if end > max(before, first + 1):
+            groups.append(f"{rank[first]}–{rank[end - 1]}")
+    return ", ".join(groups)
 
 
 def ranks_in_words(table: Columns) -> list[str]:
@@ -229,7 +239,7 @@ class NodeFinder:
         if named:
             some = ", ".join(map(repr, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
             raise KeyError(f"the label {node!r} is ambiguous: {len(named)} nodes have it ({some}); use an id")
-        hint = ""
+        hint = suggestion(node, map(str, self.names)) if isinstance(node, str) and len(self.names) <= _SEARCHED else ""
         if not isinstance(node, str) and str(node) in self._rows:
             hint = f"; ids read from text are text: try {str(node)!r}"
         raise KeyError(f"no node {node!r} in this embedding{hint}")

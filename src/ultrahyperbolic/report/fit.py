@@ -67,7 +67,7 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
     if "violated_orders" in measures:
         words = "How often a tied pair lies closer together than an untied pair."
         more = f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %."
-        yield "Ties and gaps", percent(1 - measures["violated_orders"]), words, more
+        yield "Ties and non-ties", percent(1 - measures["violated_orders"]), words, more
     if "tie_order" in measures:
         words = "How often the stronger of two ties is the shorter one."
         more = "Tie order. Chance level: 50 %."
@@ -76,10 +76,10 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
         yield "Strong and weak ties", percent(measures["tie_order"]), words, more
     if "spearman_all" in measures:
         words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
-        more = f"Spearman’s ρ. {_compared(measures)}"
+        more = f"Spearman’s ρ. The ranking follows closeness: few steps to all others. {_compared(measures)}"
         if "stability" in measures:
             more += f" Rankings of different seeds agree with each other by ρ = {measures['stability']:.3f}."
-        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, more
+        yield "Ranking and strength", f"{measures['spearman_all']:.3f}", words, more
 
 
 def warnings(measures: Mapping[str, float]) -> str:
@@ -105,7 +105,7 @@ def by_chance(graph: Graph) -> dict[str, float]:
 
 def _compared(measures: Mapping[str, float]) -> str:
     """The same correlation for centralities that need no embedding."""
-    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness", "norm": "spearman_all_norm"}
+    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
     found = {name: measures[key] for name, key in others.items() if key in measures}
     if not found:
         return "Strength itself has 1."

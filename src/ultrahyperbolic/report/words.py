@@ -171,7 +171,7 @@ def facts(contents: Contents) -> str:
         found.append(("Columns", escape(columns)))
     record = contents.embedding.record
     if record.stopped is not None:
-        spent = "" if record.timing.seconds is None else f", in {record.timing.seconds:.1f} s"
+        spent = "" if record.timing.seconds is None else f" after {record.timing.seconds:.1f} s of training"
         found.append(("Training", f"{escape(record.stopped.text)}{spent}"))
     if record.graph is not None or contents.graph is not None:
         done = [f"{escape(policy_words(name))}: {count:,}" for name, count in graph.policies.items() if count]
@@ -309,7 +309,7 @@ def _geometry_words(embedding: Embedding) -> str:
     elif p == 0:
         kind = f"a sphere with {q} dimensions"
     else:
-        kind = f"a pseudo-hyperboloid: a curved space with {p} space and {q + 1} time coordinates"
+        kind = f"a pseudo-hyperboloid: a curved space with {p} space and {q} time dimensions ({p + q + 1} coordinates)"
     return f"{name}: {kind}; β = {beta:g}, curvature {1 / beta:g}"
 
 
