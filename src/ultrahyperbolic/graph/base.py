@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
-from .fold import fold, fold_directed, invert_distances
+from .fold import fold, invert_distances
 from .ids import NodeIds, check_texts, distinct_ids, fingerprint_of
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
@@ -75,12 +75,7 @@ class BaseGraph:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
-        directions: Floats | None = None
-        if rules.directed:
-            edges, directions, counts = fold_directed(rows, kind, rules)
-            weights = directions.sum(1)
-        else:
-            edges, weights, counts = fold(rows, kind, rules)
+        edges, weights, directions, counts = fold(rows, kind, rules)
         edges.flags.writeable = weights.flags.writeable = False  # so that they are not copied
         counts = _with_isolated(counts, edges, len(rows.ids))
         return cls(rows.ids, edges, weights, labels, counts, name, columns, directions=directions)

@@ -3,8 +3,7 @@
 import os
 import stat
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-from ..progress import bar
+from ..progress import Update
 from .attributes import from_texts
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point, fold_name
 from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
@@ -25,7 +24,6 @@ from .matrix_market import read_matrix_market
 from .network_files import Format, label_attribute, read_graphml, read_networkx_file, weight_attribute
 from .parquet import CheckedParquet, longest_text, read_parquet
 from .rows import EdgeRows, Policies
-from .streams import compression
 from .text import read_columns, read_ends, read_good_rows
 
 if TYPE_CHECKING:
@@ -52,10 +50,8 @@ def refuse_options(path: str, format: str, options: Mapping[str, object]) -> Non
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def read_text(
-    dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callable[[int], object], *, skip_bad_rows: bool
-) -> Graph:
-    """An edge list in text."""
+def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update, *, skip_bad_rows: bool) -> Graph:
+    """An edge list in text; ``update`` hears how many MiB were read."""
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
@@ -69,7 +65,7 @@ def read_text(
             counts["bad_rows_skipped"] = len(bad)
             warnings.warn(f"{dialect.path}: {len(bad)} bad rows left out, the first on line {bad[0]}", stacklevel=3)
     else:
-        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
+        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, update)
         counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}
     trimmed = pc.utf8_trim_whitespace(ids)
     if not trimmed.equals(ids):  # those that are then equal become one
@@ -157,21 +153,6 @@ def read_network(
     graph = read_networkx_file(path, format, encoding)
     attribute = weight if weight is False else weight_attribute(graph, path, weight)
     return Graph.from_networkx(graph, weight=attribute, label=label_attribute(graph), name=path, **asdict(rules))
-
-
-@contextmanager
-def progress_of(path: str, show: bool) -> Iterator[Callable[[int], object]]:
-    """A bar over the MiB of a file; what it yields is told how many bytes more were read."""
-    size = os.path.getsize(path) / (1 << 20) if compression(path) is None else None
-    with bar(f"Reading {os.path.basename(path)}", size, show=show) as update:
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            update(done / (1 << 20), "MiB")
-
-        yield advance
 
 
 def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
