@@ -3,9 +3,9 @@
 import os
 import stat
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -168,10 +168,7 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
         dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
         table, _ = read_columns(dialect, range(dialect.width))
         trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
-        at = _label_column(dialect.header, dialect.width)
-        return _of_columns(
-            dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
-        )
+        return _of_columns(dialect.header, trimmed, from_texts)
     if hasattr(nodes, "to_pandas"):
         table = cast("pa.Table", nodes)
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
@@ -182,25 +179,23 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
     return nodes, None
 
 
-def _label_column(names: Sequence[str] | None, width: int) -> int | None:
-    """Where the labels are: in the first column of such a name after the ids, else in the second column."""
-    known = [fold_name(name) for name in names or ()]
-    named = next((k for word in LABEL_NAMES for k, name in enumerate(known) if k and name == word), None)
-    return named if named is not None else 1 if width > 1 else None
-
-
-def _of_columns(names: Sequence[str] | None, columns: Sequence[Sequence[object] | ArrayLike]) -> NodeList:
-    """The nodes of a table: ids first, then labels, and the rest as attributes."""
+def _of_columns(
+    names: Sequence[str] | None,
+    columns: Sequence[Sequence[Any]],
+    as_attribute: Callable[[Sequence[Any]], ArrayLike] = list,
+) -> NodeList:
+    """The nodes of a table: ids first, labels in the column of such a name, else in the second; the rest attributes."""
     if not columns:
         return [], None
-    ids = cast("Sequence[Hashable]", columns[0])
-    at = _label_column(names, len(columns))
+    ids, *others = columns
     titles = [f"column {k + 1}" for k in range(len(columns))] if names is None else list(names)
-    attributes = {titles[k]: cast("ArrayLike", columns[k]) for k in range(1, len(columns)) if k != at}
+    known = [fold_name(name) for name in titles[1:]]
+    at = next((known.index(word) for word in LABEL_NAMES if word in known), 0)
+    attributes = {titles[k + 1]: as_attribute(column) for k, column in enumerate(others) if k != at}
     try:
         is_repeated = len(set(ids)) < len(ids)
     except TypeError:
         raise GraphError("the node list: ids must be hashable") from None
-    if at is None or is_repeated:  # a repeated id is refused by with_nodes, which names it
+    if not others or is_repeated:  # a repeated id is refused by with_nodes, which names it
         return ids, attributes
-    return dict(zip(ids, cast("Sequence[object]", columns[at]), strict=True)), attributes
+    return dict(zip(ids, others[at], strict=True)), attributes
