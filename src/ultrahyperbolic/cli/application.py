@@ -11,15 +11,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..progress import count_from_start
+from .additions import place, suggest
 from .embed import embed
 from .graphs import datasets, prepare
 from .output import show_log
-from .place import place
 from .queries import cluster, evaluate, neighbors, rank
 from .reproduce import reproduce
 from .select import select
 from .showing import export, plot, report
-from .suggest import suggest
 
 _EPILOG = """\
 \b
