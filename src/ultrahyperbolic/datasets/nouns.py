@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Ints
 from ..graph import Graph, GraphError
-from ..graph.rows import check_option, sorted_distinct
+from ..graph.rows import check_option
 
 Subset = Literal["mammals", "nouns"]
 
@@ -39,7 +39,7 @@ def wordnet(subset: Subset = "mammals", path: str | os.PathLike[str] | None = No
     inside = np.ones(len(keys), dtype=bool)
     if closure or subset in _ROOTS:
         direct = below, above
-        below, above = _closure(below, above, len(keys))
+        below, above = _closure(below, above)
     if subset in _ROOTS:
         if _ROOTS[subset] not in keys:
             raise GraphError(f"{file}: no synset {_ROOTS[subset]!r}: is this Princeton's WordNet 3?")
@@ -93,22 +93,19 @@ def _read(file: Path) -> tuple[list[str], list[str], Ints, Ints]:
     return keys, words, np.array(below, dtype=np.int64), np.array([offsets[offset] for offset in above], dtype=np.int64)
 
 
-def _closure(below: Ints, above: Ints, n: int) -> tuple[Ints, Ints]:
-    """All pairs (synset, hypernym), direct or not: hypernyms of hypernyms until none is new."""
-    order = np.argsort(below, kind="stable")
-    parents = above[order]
-    starts = np.searchsorted(below[order], np.arange(n + 1))
-    known = fresh = sorted_distinct(below * n + above)
-    while len(fresh):
-        synset, reached = np.divmod(fresh, n)
-        count = starts[reached + 1] - starts[reached]
-        # For each pair the parents of what it reached: positions starts[reached] + 0, 1, ..., count - 1.
-        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        further = sorted_distinct(np.repeat(synset, count) * n + parents[np.repeat(starts[reached], count) + within])
-        fresh = further[known[np.searchsorted(known, further).clip(max=len(known) - 1)] != further]
-        known = np.sort(np.concatenate((known, fresh)))
-    synset, hypernym = np.divmod(known, n)
-    return synset, hypernym
+def _closure(below: Ints, above: Ints) -> tuple[Ints, Ints]:
+    """All pairs (synset, hypernym), direct or not."""
+    parents: dict[int, list[int]] = {}
+    for synset, hypernym in zip(below.tolist(), above.tolist(), strict=True):
+        parents.setdefault(synset, []).append(hypernym)
+    pairs: list[tuple[int, int]] = []
+    for synset, ahead in parents.items():
+        found = set(ahead)
+        while ahead := [further for one in ahead for further in parents.get(one, ()) if further not in found]:
+            found.update(ahead)
+        pairs += [(synset, hypernym) for hypernym in found]
+    synsets, hypernyms = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return synsets, hypernyms
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
