@@ -95,18 +95,10 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right:
         print(line(row))
 
 
-class _OnStderr(logging.Handler):
-    """Messages of the library as they are, on what is stderr when they come."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
-
-
 def show_log() -> None:
-    """Show on stderr what the library has to say, once however often this is called."""
-    logger = logging.getLogger("ultrahyperbolic")
-    if not any(isinstance(handler, _OnStderr) for handler in logger.handlers):
-        logger.addHandler(_OnStderr())
+    """Show on stderr what the library has to say, as it is, once however often this is called."""
+    if logging.lastResort is not None:  # Python's own, for programs that say nothing of handlers
+        logging.getLogger("ultrahyperbolic").addHandler(logging.lastResort)
 
 
 def note(text: str) -> None:

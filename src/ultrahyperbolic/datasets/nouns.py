@@ -36,18 +36,14 @@ def wordnet(subset: Subset = "mammals", path: str | os.PathLike[str] | None = No
     check_option("subset", subset, Subset)
     file = _find(path)
     keys, words, below, above = _read(file)
-    inside = np.ones(len(keys), dtype=bool)
-    if closure or subset in _ROOTS:
-        direct = below, above
-        below, above = _closure(below, above)
+    inside, every = np.ones(len(keys), dtype=bool), _closure(below, above)
     if subset in _ROOTS:
         if _ROOTS[subset] not in keys:
             raise GraphError(f"{file}: no synset {_ROOTS[subset]!r}: is this Princeton's WordNet 3?")
         root = keys.index(_ROOTS[subset])
         inside[:] = False
-        inside[below[above == root]] = inside[root] = True
-        if not closure:
-            below, above = direct
+        inside[every[0][every[1] == root]] = inside[root] = True
+    below, above = every if closure else (below, above)
     kept = inside[below] & inside[above]
     positions = np.cumsum(inside) - 1
     ids = [key for key, mine in zip(keys, inside, strict=True) if mine]
