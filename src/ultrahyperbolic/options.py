@@ -242,8 +242,10 @@ class Declared(NamedTuple):
 
     @property
     def members(self) -> tuple[Any, ...]:
-        """The alternatives of its type."""
-        return _members(self.type)
+        """The alternatives of its type: those of a union, or itself."""
+        if get_origin(self.type) in (Literal, tuple) or not get_args(self.type):
+            return (self.type,)
+        return tuple(member for part in get_args(self.type) for member in self._replace(type=part).members)
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -251,13 +253,6 @@ class Declared(NamedTuple):
         return inspect.Parameter(
             self.name, inspect.Parameter.KEYWORD_ONLY, default=self.option.default, annotation=self.type
         )
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The alternatives of a type: those of a union, or itself."""
-    if get_origin(kind) is Literal or not get_args(kind) or get_origin(kind) is tuple:
-        return (kind,)
-    return tuple(member for part in get_args(kind) for member in _members(part))
 
 
 _HINTS = get_type_hints(Options, include_extras=True)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Format = Literal["atlas", "projector", "graphml", "gexf", "vosviewer"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-NEIGHBORS = 15
 _PROJECTOR = ("vectors.tsv", "metadata.tsv", "projector_config.pbtxt")
 # The longer side of a drawing, in the units that viewers of graphs expect.
 _SPAN = 1000.0
@@ -54,7 +53,7 @@ def export(
     format: Format,
     *,
     graph: Graph | None = None,
-    neighbors: int = NEIGHBORS,
+    neighbors: int = 15,
     overwrite: bool = False,
     progress: bool = False,
 ) -> Exported:

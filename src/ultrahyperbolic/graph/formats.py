@@ -5,6 +5,7 @@ import stat
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -14,7 +15,17 @@ from numpy.typing import ArrayLike
 
 from ..progress import Update
 from .attributes import from_texts
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point, fold_name
+from .columns import (
+    SAMPLE_ROWS,
+    Column,
+    Wanted,
+    choose_columns,
+    columns_taken,
+    decimal_point,
+    distinct_values,
+    fold_name,
+    mostly_numbers,
+)
 from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
 from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import ID, GraphError
@@ -52,8 +63,9 @@ def refuse_options(path: str, format: str, options: Mapping[str, object]) -> Non
 
 def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update, *, skip_bad_rows: bool) -> Graph:
     """An edge list in text; ``update`` hears how many MiB were read."""
+    is_numeric, values = partial(mostly_numbers, dialect.sample), partial(distinct_values, dialect.sample)
     chosen = first, second, third = choose_columns(
-        dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
+        dialect.header, dialect.width, is_numeric, values, wanted, dialect.path
     )
     if third is not None:
         dialect = replace(dialect, point=decimal_point(dialect.sample, third))

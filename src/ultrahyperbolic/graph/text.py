@@ -100,7 +100,9 @@ def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], we
 
     def split(data: bytes) -> Block | None:
         """Rows of lines with nothing special in them; ``None`` where there is."""
-        if not dialect.separator.isascii() or not _is_utf8(data):
+        try:
+            data.isascii() or data.decode()
+        except UnicodeDecodeError:
             return None
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
         rows = np.count_nonzero(text == ord("\n"))
@@ -141,13 +143,6 @@ def _parse(dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], 
             decimal_point=dialect.point,
         ),
     )
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        return data.isascii() or bool(data.decode())
-    except UnicodeDecodeError:
-        return False
 
 
 class _CleanLines:
