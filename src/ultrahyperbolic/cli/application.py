@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +20,7 @@ from .reproduce import reproduce
 from .select import select
 from .showing import export, plot, report
 
-_COMMANDS = (
+_COMMANDS: tuple[Callable[..., None], ...] = (
     embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
     reproduce,
 )  # fmt: skip

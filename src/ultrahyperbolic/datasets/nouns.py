@@ -95,11 +95,11 @@ def _closure(below: Ints, above: Ints) -> tuple[Ints, Ints]:
     for synset, hypernym in zip(below.tolist(), above.tolist(), strict=True):
         parents.setdefault(synset, []).append(hypernym)
     pairs: list[tuple[int, int]] = []
-    for synset, ahead in parents.items():
+    for synset, ahead in sorted(parents.items()):
         found = set(ahead)
         while ahead := [further for one in ahead for further in parents.get(one, ()) if further not in found]:
             found.update(ahead)
-        pairs += [(synset, hypernym) for hypernym in found]
+        pairs += [(synset, hypernym) for hypernym in sorted(found)]
     synsets, hypernyms = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return synsets, hypernyms
 
