@@ -40,7 +40,7 @@ from ultrahyperbolic.evaluation import closeness
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
+from ultrahyperbolic.graph.centrality import pagerank
 from ultrahyperbolic.graph.flow import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.plot import plane
@@ -246,9 +246,10 @@ def directed(folder: Path, seeds: int) -> Figures:
         out, into = (np.bincount(ends, minlength=n).astype(np.float64) for ends in arcs.T)
         above = spring_rank(graph)
         spring = np.square(above[:, None] - above - 1.0)
+        reversed_pagerank = nx.pagerank(graph.to_networkx().reverse(), tol=1e-12, max_iter=1000)
         tops: dict[str, list[Floats]] = {
             "": [run.heights for run in runs], "spring_rank": [above], "out_degree": [out], "in_degree": [-into],
-            "reversed_pagerank": [directed_pagerank(n, arcs[:, ::-1], weights)],
+            "reversed_pagerank": [np.array([reversed_pagerank[node] for node in graph.ids])],
             "trophic_level": [-trophic_levels(n, arcs, weights)],
             **{key: [score] for key, score in centralities(plain).items()},
         }  # fmt: skip

@@ -218,7 +218,7 @@ class Closure(NamedTuple):
 def all_nouns(folder: Path) -> Closure:
     """WordNet's nouns: 82,115 synsets and 743,241 pairs."""
     keys, _, below, above = nouns._read(nouns._find(None))
-    return Closure(*nouns._closure(below, above, len(keys)), len(keys))
+    return Closure(*nouns._closure(below, above), len(keys))
 
 
 def mammals(folder: Path) -> Closure:
@@ -234,7 +234,7 @@ def phenotypes(folder: Path) -> Closure:
     rows = phenotype_rows(folder)
     places = {term: place for place, term in enumerate(sorted({term for row in rows for term in row}))}
     below, above = np.array([[places[term] for term in row] for row in rows], dtype=np.int64).T
-    return Closure(*nouns._closure(below, above, len(places)), len(places))
+    return Closure(*nouns._closure(below, above), len(places))
 
 
 CLOSURES: dict[str, Callable[[Path], Closure]] = {"mammals": mammals, "phenotypes": phenotypes, "nouns": all_nouns}

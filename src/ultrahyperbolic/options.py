@@ -9,6 +9,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -67,13 +68,15 @@ class Option(NamedTuple):
     common: bool = False  # whether most users may want it: then the short help of the command names it
 
 
+_computing, _geometry, _training = (partial(Option, panel) for panel in ("Computing", "Geometry", "Training"))
+
+
 class Compared(TypedDict, total=False):
     """The options that a comparison of geometries takes, too."""
 
     goal: Annotated[
         GivenGoal,
-        Option(
-            "Training",
+        _training(
             "What the map should do best: show who is central (hierarchy), who is near whom (neighbours), which ties "
             "are strong (ties), or all three. With `dim`, geometries are compared by it.",
             "balanced",
@@ -83,45 +86,42 @@ class Compared(TypedDict, total=False):
     ]
     by: Annotated[
         By,
-        Option("Geometry", "With `dim`: compare geometries by the whole graph, or by ties that are held out.", "graph"),
+        _geometry("With `dim`: compare geometries by the whole graph, or by ties that are held out.", "graph"),
     ]
     seed: Annotated[
         int,
-        Option("Training", "The same seed gives the same points on the CPU, for any number of threads.", 0, least=0),
+        _training("The same seed gives the same points on the CPU, for any number of threads.", 0, least=0),
     ]
-    beta: Annotated[float | None, Option("Geometry", "A negative number; 1/β is the curvature. Default: -1.")]
+    beta: Annotated[float | None, _geometry("A negative number; 1/β is the curvature. Default: -1.")]
     popularity: Annotated[
         bool | None,
-        Option(
-            "Training",
+        _training(
             "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which gives hubs room for "
             "their many ties. Default: yes, except in flat space or with a preset.",
         ),
     ]
     device: Annotated[
         str | Device | None,
-        Option("Computing", "cpu or cuda. Default: cuda for a large graph if there is a GPU, else cpu."),
+        _computing("cpu or cuda. Default: cuda for a large graph if there is a GPU, else cpu."),
     ]
     backend: Annotated[
         Backend,
-        Option(
-            "Computing",
+        _computing(
             "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), reference (torch), sampled (a "
             "sample of ties and pairs, if memory or time is short), or auto, the fastest that fits.",
             default="auto",
         ),
     ]
     threads: Annotated[
-        int | None, Option("Computing", "CPU threads; they do not change the result. Default: all cores.", least=1)
+        int | None, _computing("CPU threads; they do not change the result. Default: all cores.", least=1)
     ]
     precision: Annotated[
         Precision | None,
-        Option("Computing", "Precision of the distances. Default: float64 with numba, float32 with triton."),
+        _computing("Precision of the distances. Default: float64 with numba, float32 with triton."),
     ]
     time_limit: Annotated[
         float | None,
-        Option(
-            "Training",
+        _training(
             "Seconds for everything, from reading to measures and report; the training is planned for that. "
             "Default: no limit.",
             metavar="SECONDS",
@@ -133,26 +133,23 @@ class Compared(TypedDict, total=False):
 class Options(Compared, total=False):
     """The options of a training that were given, or all of them after `complete`."""
 
-    p: Annotated[int | None, Option("Geometry", "Space dimensions of Q^(p,q); give `q` too.", least=0)]
-    q: Annotated[int | None, Option("Geometry", "Time dimensions of Q^(p,q), minus one; give `p` too.", least=0)]
+    p: Annotated[int | None, _geometry("Space dimensions of Q^(p,q); give `q` too.", least=0)]
+    q: Annotated[int | None, _geometry("Time dimensions of Q^(p,q), minus one; give `p` too.", least=0)]
     dim: Annotated[
         int | None,
-        Option(
-            "Geometry",
+        _geometry(
             "Find the geometry of this dimension that fits the graph best, as select does; takes about twice as long. "
             "With `flat`, the dimension of flat space.",
             least=1,
-            metavar="N",
             common=True,
         ),
     ]
     flat: Annotated[
-        bool, Option("Geometry", "Use Euclidean space; δ and the measures then use squared distances.", default=False)
+        bool, _geometry("Use Euclidean space; δ and the measures then use squared distances.", default=False)
     ]
     signature: Annotated[
         Signature | None,
-        Option(
-            "Geometry",
+        _geometry(
             "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3, and more for large "
             "graphs: 4,4 from 31,623 nodes on, 5,5 from 100,000.",
             metavar="P,Q",
@@ -161,8 +158,7 @@ class Options(Compared, total=False):
     ]
     product: Annotated[
         str | Any | None,
-        Option(
-            "Geometry",
+        _geometry(
             "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, and for at most 10,000 "
             "nodes.",
             metavar="PARTS",
@@ -170,69 +166,62 @@ class Options(Compared, total=False):
     ]
     seeds: Annotated[
         int,
-        Option(
-            "Training",
+        _training(
             "Train this many times, from `seed` on, and keep the result with the lowest loss. With several, "
             "intervals of ranks are over these.",
             default=1,
             least=1,
-            metavar="N",
             common=True,
         ),
     ]
     preset: Annotated[
         Preset | None,
-        Option("Training", "Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."),
+        _training("Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."),
     ]
     optimizer: Annotated[
         Optimizer | None,
-        Option(
-            "Training",
+        _training(
             "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), -Df (gradient; may not "
             "converge), or -Df or Df, whichever descends (signed-gradient).",
         ),
     ]
     iterations: Annotated[
         int | None,
-        Option(
-            "Training",
+        _training(
             "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean degree; 10,000 with a "
             "preset.",
             least=1,
         ),
     ]
     temperature: Annotated[
-        Ends | None, Option("Training", "τ, or its first and last value. Default: chosen for the graph.", metavar="TAU")
+        Ends | None, _training("τ, or its first and last value. Default: chosen for the graph.", metavar="TAU")
     ]
     dissimilarity: Annotated[
         Dissimilarity | None,
-        Option(
-            "Training",
+        _training(
             "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat space the squared "
             "distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), the broken geodesic (broken), or the "
             "distance of flat space, H^p or S^q (distance).",
         ),
     ]
     epsilon: Annotated[
-        Ends | None, Option("Training", "Smoothing at the light cone, or its first and last value.", metavar="EPS")
+        Ends | None, _training("Smoothing at the light cone, or its first and last value.", metavar="EPS")
     ]
-    step: Annotated[float | None, Option("Training", "Step size. Default: chosen for the graph.")]
+    step: Annotated[float | None, _training("Step size. Default: chosen for the graph.")]
     max_step: Annotated[
         Ends | None,
-        Option("Training", "Longest move of a point in one step, or its first and last value.", metavar="LENGTH"),
+        _training("Longest move of a point in one step, or its first and last value.", metavar="LENGTH"),
     ]
     stop: Annotated[
         Stop | None,
-        Option(
-            "Training",
+        _training(
             "When to stop: once the loss no longer falls (converged, the default), after all iterations (iterations, "
             "the default of a preset), or also once every tie is shorter than every other pair (ordered).",
         ),
     ]
     scope: Annotated[
         Scope | None,
-        Option(
-            "Training",
+        _training(
             "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its two ends (node). "
             "Default: chosen for the graph.",
         ),
@@ -254,8 +243,10 @@ class Declared(NamedTuple):
 
     @property
     def members(self) -> tuple[Any, ...]:
-        """The alternatives of its type."""
-        return _members(self.type)
+        """The alternatives of its type: those of a union, or itself."""
+        if get_origin(self.type) in (Literal, tuple) or not get_args(self.type):
+            return (self.type,)
+        return tuple(member for part in get_args(self.type) for member in self._replace(type=part).members)
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -263,13 +254,6 @@ class Declared(NamedTuple):
         return inspect.Parameter(
             self.name, inspect.Parameter.KEYWORD_ONLY, default=self.option.default, annotation=self.type
         )
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The alternatives of a type: those of a union, or itself."""
-    if get_origin(kind) is Literal or not get_args(kind) or get_origin(kind) is tuple:
-        return (kind,)
-    return tuple(member for part in get_args(kind) for member in _members(part))
 
 
 _HINTS = get_type_hints(Options, include_extras=True)

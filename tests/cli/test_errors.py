@@ -49,7 +49,7 @@ def test_graphs_that_cannot_be_embedded(refuse, case):
         ("embed karat", "did you mean karate?"),
         ("embed .", "is a folder"),
         ("embed ''", "GRAPH is empty"),
-        ("embed /dev/null", "/dev/null is not a regular file"),
+        ("embed /dev/null", "/dev/null: not a regular file"),
         ("evaluate CLUB --graph karat", "did you mean karate?"),
         ("evaluate CLUB --graph ties.tsv", "no such file"),
     ],

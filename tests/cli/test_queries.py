@@ -260,7 +260,7 @@ def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_p
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
     assert not here("nips")
-    monkeypatch.setattr(nouns, "_folders", lambda: iter([tmp_path]))
+    monkeypatch.setattr(nouns, "places", lambda: iter([tmp_path / "data.noun"]))
     assert not here("wordnet-mammals")
     assert here("lesmis")
     assert here("karate")

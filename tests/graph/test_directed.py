@@ -30,6 +30,11 @@ def test_rows_in_one_direction_become_one_tie():
         Graph.from_edges(TIES, directed=True, repeated="error")
 
 
+def test_a_tie_that_is_given_again_is_named_by_its_row():
+    with pytest.raises(GraphError, match=r"^the edges, row 2 .*'b' - 'a'.*given before \(the edges, row 1"):
+        Graph.from_edges([("a", "b"), ("b", "a"), ("b", "a")], directed=True, repeated="error")
+
+
 def test_every_way_in_keeps_directions(tmp_path):
     network = nx.DiGraph()
     network.add_weighted_edges_from((*pair, weight) for pair, weight in WANTED.items())

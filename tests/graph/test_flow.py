@@ -8,9 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
 from ultrahyperbolic.graph.flow import flow, heights, trophic_levels
-from ultrahyperbolic.graph.graph import Graph
 
 
 def drawn(seed, n=30, m=120):
@@ -148,19 +146,3 @@ def test_trophic_levels_of_a_food_chain_and_of_components_with_cycles():
     arcs = np.array([[0, 1], [1, 2], [0, 2], [4, 5], [5, 6], [6, 4]])
     levels = trophic_levels(8, arcs, np.ones(len(arcs)))
     assert levels == pytest.approx([1.0, 5.0 / 3.0, 7.0 / 3.0, 1.0, 1.0, 1.0, 1.0, 1.0], abs=1e-9)
-
-
-def test_pagerank_along_the_ties_and_against_them():
-    n, arcs, weights = drawn(3)
-    for some in (arcs, arcs[:, ::-1]):
-        network = nx.DiGraph()
-        network.add_nodes_from(range(n))
-        network.add_weighted_edges_from((*ends, weight) for ends, weight in zip(some.tolist(), weights, strict=True))
-        wanted = nx.pagerank(network, tol=1e-12, max_iter=1000)
-        assert directed_pagerank(n, some, weights) == pytest.approx([wanted[i] for i in range(n)], abs=1e-9)
-
-
-def test_pagerank_of_ties_both_ways_is_that_of_the_graph():
-    graph = Graph.from_edges([("a", "b", 2.0), ("b", "c", 1.0), ("c", "a", 0.5), ("c", "d", 3.0)], nodes="abcde")
-    arcs = np.concatenate((graph.edges, graph.edges[:, ::-1]))
-    assert directed_pagerank(5, arcs, np.tile(graph.weights, 2)) == pytest.approx(pagerank(graph), abs=1e-12)

@@ -176,7 +176,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     def result(many):
         monkeypatch.setattr(fold, "_MANY", many)
         try:
-            edges, weights, counts = fold.fold(rows, kind, Policies(rule))
+            edges, weights, _, counts = fold.fold(rows, kind, Policies(rule))
             return edges.tolist(), weights.tolist(), counts
         except GraphError as error:
             return str(error)
@@ -190,7 +190,7 @@ def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypa
     rows = EdgeRows(*ends, None, ids, str)
     monkeypatch.setattr(fold, "_MANY", 1)
     assert merge_rows(*ends, np.ones(3), len(ids), "sum") is None
-    edges, weights, _ = fold.fold(rows, "list", Policies())
+    edges, weights, *_ = fold.fold(rows, "list", Policies())
     assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
     assert weights.tolist() == [2, 1]
 

@@ -4,41 +4,33 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..progress import count_from_start
+from .additions import place, suggest
 from .embed import embed
 from .graphs import datasets, prepare
 from .output import show_log
-from .place import place
 from .queries import cluster, evaluate, neighbors, rank
 from .reproduce import reproduce
 from .select import select
 from .showing import export, plot, report
-from .suggest import suggest
 
-_EPILOG = """\
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
+    reproduce,
+)  # fmt: skip
+# What each says of itself, and its examples.
+_PARTS = [(inspect.getdoc(command) or "").split("\nExamples:\n") for command in _COMMANDS]
+_EXAMPLES = "\n".join(examples.partition("\n")[0] for _, examples in _PARTS)
+_EPILOG = f"""\
 \b
 Examples:
-  ultrahyperbolic embed karate -o out/karate
-  ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
-  ultrahyperbolic select ties.tsv --dim 4
-  ultrahyperbolic rank club --top 10
-  ultrahyperbolic neighbors club 34 -k 5
-  ultrahyperbolic suggest club -k 10
-  ultrahyperbolic cluster club
-  ultrahyperbolic place club new_ties.tsv -o newcomers
-  ultrahyperbolic evaluate club --graph ties.tsv
-  ultrahyperbolic prepare ties.parquet -o ties.graph
-  ultrahyperbolic report club
-  ultrahyperbolic plot club -o club.svg
-  ultrahyperbolic export club --format gexf --graph ties.tsv
-  ultrahyperbolic datasets
-  ultrahyperbolic reproduce table1 --seeds 20
+{_EXAMPLES}
 
 \b
 Exit codes: 0 done, 1 the training failed or a pipe was closed,
@@ -124,12 +116,8 @@ def ultrahyperbolic(
         print(context.get_help())
 
 
-for command in (
-    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
-    reproduce,
-):  # fmt: skip
-    text, heading, examples = (inspect.getdoc(command) or "").partition("Examples:")
-    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\n{heading}{examples}")(command)
+for command, (text, examples) in zip(_COMMANDS, _PARTS, strict=True):
+    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\nExamples:\n{examples}")(command)
 
 
 def run() -> None:

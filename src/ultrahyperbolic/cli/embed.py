@@ -74,7 +74,7 @@ def embed(
     --resume continues from there.
 
     Examples:
-      ultrahyperbolic embed karate
+      ultrahyperbolic embed karate -o club
       ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
       ultrahyperbolic embed ties.csv --weight calls --iterations 5000
       ultrahyperbolic embed roads.csv --weight km --weights-are-distances

@@ -119,15 +119,10 @@ def _as_given(given: dict[str, Any]) -> Reading:
         raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
     if unweighted and given["weight"] is not None:
         raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
-    for name in ("source", "target", "weight"):
-        if re.fullmatch("[0-9]+", given[name] or ""):
-            given[name] = int(given[name])
     given["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(given["delimiter"], given["delimiter"])
-    if unweighted:
-        given["weight"] = False
-    for name in ("skip_bad_rows", "weights_are_distances", "directed"):
-        given[name] = given[name] or None
-    return cast("Reading", {name: value for name, value in given.items() if value is not None})
+    switched_off = {name for name, value in given.items() if value is False} - {"header"}
+    found = {name: value for name, value in given.items() if value is not None and name not in switched_off}
+    return cast("Reading", found | ({"weight": False} if unweighted else {}))
 
 
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
@@ -140,23 +135,20 @@ def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
 
 def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of a training, or those of some names: they become its parameter ``asked``."""
-    chosen = [OPTIONS[name] for name in names or OPTIONS]
-    ends = [declared.name for declared in chosen if _ends(declared)]
-
-    def read(given: dict[str, Any]) -> dict[str, Any]:
-        for name in ends:
-            if given[name] is not None:
-                given[name] = parse_ends(f"--{name.replace('_', '-')}", given[name])
-        return given
-
-    return lambda command: _with_parameters(command, "asked", list(map(_parameter, chosen)), read)
+    chosen = [_parameter(OPTIONS[name]) for name in names or OPTIONS]
+    return lambda command: _with_parameters(command, "asked", chosen, dict)
 
 
 def _parameter(declared: Declared) -> inspect.Parameter:
     """An option as typer takes it."""
     said, name = declared.option, declared.name.replace("_", "-")
     kinds = [kind for kind in (str, bool, int, float, Path) if kind in declared.members]
-    kind: Any = Literal[declared.choices] if declared.choices else str if _ends(declared) else kinds[0]
+    kind: Any = Literal[declared.choices] if declared.choices else kinds[0]
+    parser: Callable[[str], object] | None = None
+    if tuple[float, float] in declared.members:
+        parser = functools.partial(parse_ends, f"--{name}")
+    elif {str, int} <= set(kinds):  # a column
+        parser = _name_or_position
     if said.default is None:
         kind = kind | None
     both = kind == bool | None
@@ -167,14 +159,14 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         rare=not said.common,
         metavar=said.metavar,
         min=said.least,
+        parser=parser,
         help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
     )
     return declared.parameter.replace(annotation=Annotated[kind, said_of])
 
 
-def _ends(declared: Declared) -> bool:
-    """Whether it is one value, or the first and the last."""
-    return tuple[float, float] in declared.members
+def _name_or_position(text: str) -> str | int:
+    return int(text) if re.fullmatch("[0-9]+", text) else text
 
 
 def _with_parameters(

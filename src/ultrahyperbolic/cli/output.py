@@ -26,6 +26,18 @@ _TOP = 10  # nodes in a summary
 _RIGHT = ("rank", "delta", "strength", "by degree", "by strength", "by PageRank", "distance", "weight", "score")
 
 
+_SENTENCES = {
+    "map": "mean average precision of the neighbours {value:.3f} (1 is best)",
+    "recall_at_1": "the nearest node is a neighbour for {share} of nodes",
+    "violated_orders": "a tie is shorter than a non-tie in {rest} of all comparisons",
+    "tie_order": "of two ties, the stronger is shorter in {share} (chance: 50 %)",
+    "map_out": "mean average precision of where ties lead, and where they come from: {value:.3f} and {back:.3f}",
+    "direction": "ties have the right direction in {share} (chance: 50 %)",
+    "circulation": "{share} of the weight goes round in cycles, which no ranking shows",
+    "spearman_all": "rank agrees with strength: ρ = {value:.3f}",
+}
+
+
 def print_json(data: Mapping[str, object]) -> None:
     """One object on stdout, of strict JSON: what is not finite is null."""
     from ..files import as_json_data  # which waits for numpy
@@ -95,18 +107,10 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right:
         print(line(row))
 
 
-class _OnStderr(logging.Handler):
-    """Messages of the library as they are, on what is stderr when they come."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
-
-
 def show_log() -> None:
-    """Show on stderr what the library has to say, once however often this is called."""
-    logger = logging.getLogger("ultrahyperbolic")
-    if not any(isinstance(handler, _OnStderr) for handler in logger.handlers):
-        logger.addHandler(_OnStderr())
+    """Show on stderr what the library has to say, as it is, once however often this is called."""
+    if logging.lastResort is not None:  # Python's own, for programs that say nothing of handlers
+        logging.getLogger("ultrahyperbolic").addHandler(logging.lastResort)
 
 
 def note(text: str) -> None:
@@ -239,25 +243,10 @@ def in_words(measures: Mapping[str, float]) -> list[str]:
     ['a tie is shorter than a non-tie in 100 % of all comparisons']
     """
     lines = []
-    if "map" in measures:
-        lines.append(f"mean average precision of the neighbours {measures['map']:.3f} (1 is best)")
-    if "recall_at_1" in measures:
-        lines.append(f"the nearest node is a neighbour for {percent(measures['recall_at_1'])} of nodes")
-    if "violated_orders" in measures:
-        kept = percent(1 - measures["violated_orders"])
-        lines.append(f"a tie is shorter than a non-tie in {kept} of all comparisons")
-    if "tie_order" in measures:
-        lines.append(f"of two ties, the stronger is shorter in {percent(measures['tie_order'])} (chance: 50 %)")
-    if "map_out" in measures and "map_in" in measures:
-        both = f"{measures['map_out']:.3f} and {measures['map_in']:.3f}"
-        lines.append(f"mean average precision of where ties lead, and where they come from: {both}")
-    if "direction" in measures:
-        lines.append(f"ties have the right direction in {percent(measures['direction'])} (chance: 50 %)")
-    if "circulation" in measures:
-        lines.append(f"{percent(measures['circulation'])} of the weight goes round in cycles, which no ranking shows")
-    if "spearman_all" in measures:
-        others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
-        beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
-        text = f"rank agrees with strength: ρ = {measures['spearman_all']:.3f}"
-        lines.append(f"{text} ({beside})" if beside else text)
-    return lines
+    for name, words in _SENTENCES.items():
+        if (value := measures.get(name)) is not None:
+            share, rest, back = percent(value), percent(1.0 - value), measures.get("map_in", math.nan)
+            lines.append(words.format(value=value, share=share, rest=rest, back=back))
+    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
+    beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
+    return [*lines[:-1], f"{lines[-1]} ({beside})"] if "spearman_all" in measures and beside else lines

@@ -18,7 +18,7 @@ from .signals import leaving
 from .sources import find_graph
 
 if TYPE_CHECKING:
-    from ..training.selection import Row, Selection
+    from ..training.selection import Selection
 
 _ITERATIONS = "Iterations of a full training; comparisons run a twelfth and a sixth of them. Default: as for embed."
 _SEEDS = "How many seeds to average over. Default: 1, or 5 with --by links."
@@ -108,11 +108,8 @@ def _dims(text: str) -> list[int]:
 
 
 def _print(found: Selection) -> None:
-    heads = (
-        "geometry", score_name(found), "mAP", "tie order", "ρ", "violated orders", "difference to the winner",
-        "iterations", "",
-    )  # fmt: skip
-    rows = [_cells(row, best=row is found.rows[0]) for row in found.rows]
+    heads = ("geometry", *found.cells(found.rows[0]))
+    rows = [(row.geometry.name, *found.cells(row).values()) for row in found.rows]
     print_table(heads, rows, right=heads[1:-1])
     print(f"\n{verdict(found)}")
     if found.seeds > 1:
@@ -139,25 +136,6 @@ def verdict(found: Selection) -> str:
     return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
-def score_name(found: Selection) -> str:
-    """What the numbers are that decide."""
-    return "held-out ties nearer" if found.by == "links" else f"score ({found.goal})"
-
-
-def _cells(row: Row, best: bool) -> tuple[str, ...]:
-    violated, error = row.mean("violated_orders_all"), row.difference_error
-    around = "" if error is None else f" ± {error:.4f}"
-    return (
-        row.geometry.name,
-        f"{row.score:.4f}",
-        *("-" if (mean := row.mean(name)) is None else f"{mean:.3f}" for name in ("map", "tie_order", "spearman_all")),
-        "-" if violated is None else f"{100 * violated:.2f} %",
-        "" if best else f"{row.difference:+.4f}{around}",
-        str(row.iterations),
-        "" if row.kept else "dropped early",
-    )
-
-
 def _plot(found: Selection, path: Path) -> None:
     from ..files import replace_files
 
@@ -167,7 +145,7 @@ def _plot(found: Selection, path: Path) -> None:
         axis.plot([place] * len(row.scores), row.scores, "o", color="#0072B2" if row.kept else "#999999", alpha=0.6)
         axis.plot(place, row.score, "_", color="black", markersize=18)
     axis.set_xticks(range(len(found.rows)), [f"${row.geometry.name}$" for row in found.rows])
-    axis.set_ylabel(score_name(found))
+    axis.set_ylabel(found.score_name)
     axis.set_title("one dot a seed; grey: dropped early", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
     replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})

@@ -35,8 +35,6 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
         raise Refused("GRAPH is empty: give a file, or the name of a data set")
     path = Path(name)
     if path.exists() and (not path.is_dir() or is_prepared(path)):
-        if not path.is_file() and not path.is_dir():
-            raise Refused(f"{name} is not a regular file: graphs are read more than once, so save it to a file first")
         if name in names() and not quiet:
             note(f"{name} is a file here: reading the file, not the data set of that name")
         with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:

@@ -305,7 +305,10 @@ def _reopen(
         raise Refused(
             f"{folder} has no checkpoint yet, and its starting points are not kept: run embed --continue-from again"
         )
-    limit = _time_limit(folder, record.training.time_limit, time_limit, checkpoint)
+    spent = 0.0 if checkpoint is None else checkpoint.seconds
+    limit = record.training.time_limit if time_limit is None else round(spent + time_limit, 3)
+    if limit is not None and spent >= limit:
+        raise Refused(f"{folder} has reached its time limit of {limit:g} s: add --time-limit SECONDS to continue")
     if checkpoint is not None and there and written.stopped is None:
         # A record that is not complete belongs to the training of the checkpoint.
         _refuse(folder, "run.json and the checkpoint are of two trainings", _compared(written), _compared(record))
@@ -324,18 +327,6 @@ def _reopen(
     with refusing(ValueError, TypeError):
         execution = Execution.going_on(record, data, threads=threads, quiet=quiet)
     return Task(folder, execution, record, checkpoint)
-
-
-def _time_limit(
-    folder: Path, before: float | None, more: float | None, checkpoint: Checkpoint[BatchState] | None
-) -> float | None:
-    """The seconds that all parts of a training may take together."""
-    spent = 0.0 if checkpoint is None else checkpoint.seconds
-    if more is not None:
-        return round(spent + more, 3)
-    if before is not None and spent >= before:
-        raise Refused(f"{folder} has reached its time limit of {before:g} s: add --time-limit SECONDS to continue")
-    return before
 
 
 def _compared(record: RunRecord) -> dict[str, Json]:

@@ -1,6 +1,7 @@
 """Known graphs, by name or by function."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from ..graph import Graph, GraphError
 from . import coauthors, nouns
@@ -66,8 +67,8 @@ def available(name: str) -> bool:
     True
     """
     _check(name)
-    needs = {"wordnet-mammals": nouns.available, "nips": coauthors.available}  # a file, which may be there
-    return name not in needs or needs[name]()
+    needs = {"wordnet-mammals": nouns.places, "nips": coauthors.places}  # a file, which may be there
+    return name not in needs or any(map(Path.is_file, needs[name]()))
 
 
 def _check(name: str) -> None:

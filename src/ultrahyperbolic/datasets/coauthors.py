@@ -4,6 +4,7 @@ import hashlib
 import os
 import urllib.request
 import warnings
+from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path
 
@@ -52,10 +53,9 @@ def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -
 
 def _find() -> Path:
     """The file, from the data folder or the cache, downloaded where it is in neither."""
-    for file in _places():
-        if file.exists():
-            return _verified(file, file.read_bytes())
-    cached = _cache_folder() / _FILE
+    for cached in places():
+        if cached.exists():
+            return _verified(cached, cached.read_bytes())
     try:
         with urllib.request.urlopen(_URL, timeout=_TIMEOUT) as response:
             content = response.read(_SIZE + 1)
@@ -73,19 +73,11 @@ def _find() -> Path:
     return cached
 
 
-def available() -> bool:
-    """Whether the file is in the data folder or in the cache."""
-    return any(file.exists() for file in _places())
-
-
-def _places() -> list[Path]:
-    folder = os.environ.get(DATA_FOLDER)
-    return [*([Path(folder, _FILE)] if folder else []), _cache_folder() / _FILE]
-
-
-def _cache_folder() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "ultrahyperbolic"
+def places() -> Iterator[Path]:
+    """Where the file may be: in the data folder, and at last in the cache."""
+    if folder := os.environ.get(DATA_FOLDER):
+        yield Path(folder, _FILE)
+    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ultrahyperbolic", _FILE)
 
 
 def _verified(path: Path, content: bytes) -> Path:

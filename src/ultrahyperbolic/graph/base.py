@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
-from .fold import fold, fold_directed, invert_distances
+from .fold import fold, invert_distances
 from .ids import NodeIds, check_texts, distinct_ids, fingerprint_of
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
@@ -75,12 +75,7 @@ class BaseGraph:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
-        directions: Floats | None = None
-        if rules.directed:
-            edges, directions, counts = fold_directed(rows, kind, rules)
-            weights = directions.sum(1)
-        else:
-            edges, weights, counts = fold(rows, kind, rules)
+        edges, weights, directions, counts = fold(rows, kind, rules)
         edges.flags.writeable = weights.flags.writeable = False  # so that they are not copied
         counts = _with_isolated(counts, edges, len(rows.ids))
         return cls(rows.ids, edges, weights, labels, counts, name, columns, directions=directions)
@@ -99,8 +94,7 @@ class BaseGraph:
                 f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
             )
         positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
-        edges, directions = self.moved_to(positions)
-        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        edges, weights, directions = self.moved_to(positions)
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
         kept = (
             taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
@@ -108,22 +102,23 @@ class BaseGraph:
         return replace(
             self,
             ids=NodeIds(ids),
-            edges=edges[order],
-            weights=self.weights[order],
-            directions=None if directions is None else directions[order],
+            edges=edges,
+            weights=weights,
+            directions=directions,
             labels=labels,
             policies=_with_isolated(self.policies, edges, len(ids)),
             attributes=kept,
         )
 
-    def moved_to(self, positions: Ints) -> tuple[Ints, Floats | None]:
-        """The edges with node i at ``positions[i]``, i < j again, and their directions; in the order of the edges."""
-        edges = positions[self.edges]
-        turned = edges[:, 0] > edges[:, 1]
-        directions = self.directions
+    def moved_to(self, positions: Ints) -> tuple[Ints, Floats, Floats | None]:
+        """The edges with node i at ``positions[i]``, i < j and sorted again, their weights and directions."""
+        edges, directions = positions[self.edges], self.directions
         if directions is not None:
+            turned = edges[:, 0] > edges[:, 1]
             directions = np.where(turned[:, None], directions[:, ::-1], directions)
-        return np.sort(edges, axis=1), directions
+        edges = np.sort(edges, axis=1)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        return edges[order], self.weights[order], None if directions is None else directions[order]
 
     @property
     def is_directed(self) -> bool:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Floats, Ints
 from .graph import Graph
 
 
@@ -24,37 +24,19 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -
     without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
     leaves of it.
     """
-    i, j = graph.edges.T
-    tails, heads = np.concatenate((i, j)), np.concatenate((j, i))
-    chances = np.tile(graph.weights, 2) / graph.strength[tails]
-    return _walked(tails, heads, chances, graph.isolated, damping, tolerance)
-
-
-def directed_pagerank(
-    n: int, arcs: Ints, weights: Floats, *, damping: float = 0.85, tolerance: float = 1e-12
-) -> Floats:
-    """`pagerank` of a walker who follows ties [m, 2] with weights [m] from the first node to the second only.
-
-    Of ``arcs[:, ::-1]`` it is reversed PageRank, which is high at the sources.
-    """
-    tails, heads = arcs.T
-    strength = np.bincount(tails, weights, n)
-    return _walked(tails, heads, weights / strength[tails], strength == 0.0, damping, tolerance)
-
-
-def _walked(tails: Ints, heads: Ints, chances: Floats, stuck: Bools, damping: float, tolerance: float) -> Floats:
-    """Where a walker is [n], who follows ties with ``chances`` [m] and goes anywhere from where he is ``stuck`` [n]."""
     if not 0.0 <= damping < 1.0:
         raise ValueError(f"damping must be at least 0 and below 1, got {damping}")
-    n = len(stuck)
+    (i, j), n = graph.edges.T, graph.n_nodes
+    tails, heads = np.concatenate((i, j)), np.concatenate((j, i))
+    chances = np.tile(graph.weights, 2) / graph.strength[tails]
     rank = np.full(n, 1.0 / max(n, 1))
     # A sum of k terms is off by up to k roundings, and all ranks together are 1.
-    tolerance = max(tolerance, float(np.finfo(np.float64).eps * np.bincount(heads, minlength=n).max(initial=0)))
+    tolerance = max(tolerance, float(np.finfo(np.float64).eps * graph.degree.max(initial=0)))
     # The first change is at most 2, and each at most ``damping`` times the one before, but for rounding.
     change = bound = 2.0
     while min(change, bound) > tolerance:
         arriving = np.bincount(heads, weights=chances * rank[tails], minlength=n)
-        stranded = rank[stuck].sum()
+        stranded = rank[graph.isolated].sum()
         following = damping * (arriving + stranded / max(n, 1)) + (1.0 - damping) / max(n, 1)
         change, rank, bound = float(np.abs(following - rank).sum()), following, damping * bound
     return rank

@@ -6,16 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from .columns import (
-    SAMPLE_ROWS,
-    Table,
-    distinct_values,
-    fold_name,
-    has_decimal_commas,
-    has_header,
-    may_be_header,
-    mostly_numbers,
-)
+from .columns import SAMPLE_ROWS, Table, fold_name, has_decimal_commas, has_header, may_be_header
 from .errors import COLUMNS, GraphError
 from .streams import not_decoded, open_bytes, raw_lines
 
@@ -51,14 +42,6 @@ class Dialect:
     def separator(self) -> str:
         """The delimiter of the cleaned lines."""
         return " " if self.delimiter == WHITESPACE else self.delimiter
-
-    def is_numeric(self, column: int) -> bool:
-        """Whether a column holds numbers in most of the first rows."""
-        return mostly_numbers(self.sample, column)
-
-    def values(self, column: int) -> Sequence[str]:
-        """The distinct values of a column in the first rows."""
-        return distinct_values(self.sample, column)
 
 
 def sniff(

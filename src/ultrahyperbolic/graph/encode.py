@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
@@ -125,15 +126,9 @@ def _number_integers(parts: Iterable[Part]) -> Encoded:
 
 def _joined(parts: list[tuple[Codes, Floats | None]], ids: pa.Array) -> Encoded:
     """The numbers [rows, 2] and weights of all parts."""
-    cuts = np.cumsum([0, *(len(codes) for codes, _ in parts)]).tolist()
-    first, second = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1], dtype=np.int64)
-
-    def place(k: int) -> None:
-        rows = slice(cuts[k], cuts[k + 1])
-        first[rows], second[rows] = parts[k][0].T
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(place, range(len(parts))))
+    with ThreadPoolExecutor(2) as pool:
+        columns = ([codes[:, end] for codes, _ in parts] for end in (0, 1))
+        first, second = pool.map(partial(np.concatenate, dtype=np.int64), columns)
     weights = [some for _, some in parts if some is not None]
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids)
 

@@ -24,17 +24,8 @@ class Flow(NamedTuple):
     """Trophic incoherence, min_h Σ w_ij (h_i - h_j - 1)² / Σ w_ij, which is ``circulation`` + ``returned``."""
 
 
-class _Pairs(NamedTuple):
-    """Pairs of nodes i < j that ties join."""
-
-    i: Ints
-    """[p]"""
-    j: Ints
-    """[p]"""
-    there: Floats
-    """[p] the weight from i to j."""
-    back: Floats
-    """[p] the weight from j to i."""
+_Pairs = tuple[Ints, Ints, Floats, Floats]
+"""Pairs of nodes i < j that ties join, and the weights from i to j and from j to i: four times [p]."""
 
 
 def heights(
@@ -84,10 +75,10 @@ def flow(n: int, arcs: Ints, weights: Floats) -> Flow:
     """
     if not len(arcs):
         return Flow(math.nan, math.nan, math.nan, math.nan)
-    pairs = _pairs(n, arcs, weights)
-    both, net = pairs.there + pairs.back, pairs.there - pairs.back
+    _, _, there, back = pairs = _pairs(n, arcs, weights)
+    both, net = there + back, there - back
     total = float(np.add.reduce(both))
-    returned = float(np.add.reduce(4.0 * pairs.there * (pairs.back / both))) / total
+    returned = float(np.add.reduce(4.0 * there * (back / both))) / total
     down = _product(_solution(n, pairs, 0.0), _spread(n, pairs, net)) / total
     down = min(max(down, 0.0), 1.0 - returned)  # but for rounding
     return Flow(down, 1.0 - returned - down, returned, 1.0 - down)
@@ -98,8 +89,8 @@ def _pairs(n: int, arcs: Ints, weights: Floats) -> _Pairs:
     low, high = np.minimum(*arcs.T), np.maximum(*arcs.T)
     codes, which = np.unique(low * n + high, return_inverse=True)
     there = arcs[:, 0] < arcs[:, 1]
-    sums = (_sums(len(codes), which[way], weights[way]) for way in (there, ~there))
-    return _Pairs(codes // max(n, 1), codes % max(n, 1), *sums)
+    forth, back = (_sums(len(codes), which[way], weights[way]) for way in (there, ~there))
+    return codes // max(n, 1), codes % max(n, 1), forth, back
 
 
 def _sums(n: int, places: Ints, values: Floats) -> Floats:
@@ -109,7 +100,7 @@ def _sums(n: int, places: Ints, values: Floats) -> Floats:
 
 def _spread(n: int, pairs: _Pairs, values: Floats) -> Floats:
     """[n] what leaves each node less what arrives, of values [p] that go from i to j."""
-    return _sums(n, pairs.i, values) - _sums(n, pairs.j, values)
+    return _sums(n, pairs[0], values) - _sums(n, pairs[1], values)
 
 
 def _product(a: Floats, b: Floats) -> float:
@@ -124,17 +115,18 @@ def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -
     mean height by k_out + k_in there is 0. Graphs that would take more than 10,000 iterations, such as longer chains,
     are left with what these find.
     """
-    both, net = pairs.there + pairs.back, pairs.there - pairs.back
+    i, j, there, back = pairs
+    both, net = there + back, there - back
     top = both.max(initial=0.0) or 1.0  # so that squares neither overflow nor vanish
     both, net, alpha = both / top, net / top, alpha / top
-    strength = _sums(n, pairs.i, both) + _sums(n, pairs.j, both) + alpha
+    strength = _sums(n, i, both) + _sums(n, j, both) + alpha
     scale = np.divide(1.0, strength, out=np.zeros(n), where=strength > 0.0)
     found, residual = np.zeros(n), _spread(n, pairs, net)
     free: Floats | Bools | float = 1.0
 
     def product(h: Floats) -> Floats:
         """The matrix times h."""
-        return _spread(n, pairs, both * (h[pairs.i] - h[pairs.j])) + alpha * h
+        return _spread(n, pairs, both * (h[i] - h[j])) + alpha * h
 
     if held is not None:
         asked = np.isnan(held)

@@ -25,7 +25,7 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
-    uneven: Bools | None = None  # [m] which edges the two directions give differently, where that was looked at
+    ways: Floats | None = None  # [m, 2] the weights from i to j and back, 0 for no tie, where that was looked at
 
     @property
     def once(self) -> bool:
@@ -127,51 +127,32 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
     return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}; {kept}" if policy in policies else None
 
 
-def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
-    repeated = rules.repeated
+def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, Floats | None, dict[str, int]]:
+    """The edges [m, 2] with i < j, sorted, and their weights [m]; and how often each policy was applied.
+
+    With ``directed`` rules also the weights [m, 2] from i to j and back, 0 for no tie.
+    """
     _check_weights(rows)
-    merged = _merge_many(rows, kind, rules) if len(rows.first) >= _MANY else None
+    if rules.directed:
+        if kind == "undirected":
+            raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
+        kind, rules = "matrix", replace(rules, asymmetric="sum")
+    merged = _merge_many(rows, kind, rules) if len(rows.first) >= _MANY and not rules.directed else None
     if merged is None:
-        merged = _merge_few(rows, kind, repeated)
+        merged = _merge_few(rows, kind, rules.repeated)
         _check_merged(rows, kind, rules, merged)
-    found = {"self_loops_dropped": merged.self_loops}
-    found |= {f"repeated_rows_{_PAST[repeated]}": merged.repeated} if merged.repeated else {}
-    if kind == "matrix" and not merged.once:
+    done = _PAST.get(rules.repeated, "")
+    found = {"self_loops_dropped": merged.self_loops, f"repeated_rows_{done}": merged.repeated}
+    if kind == "matrix" and not merged.once and not rules.directed:
         found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
     elif kind == "list" and merged.once:
         found["reversed_rows_merged"] = len(merged.edges)
-    elif kind == "list" and merged.both:
-        found[f"reversed_rows_{_PAST[repeated]}"] = merged.both
-    return merged.edges, merged.weights, rows.counts | {policy: count for policy, count in found.items() if count}
-
-
-def fold_directed(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted; the weights [m, 2] from i to j and back, 0 for no tie; and the policies."""
-    if kind == "undirected":
-        raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
-    _check_weights(rows)
-    n, counts, found = len(rows.ids), dict(rows.counts), []
-    for way in (rows.first < rows.second, rows.first > rows.second):
-        some = replace(
-            rows, first=rows.first[way], second=rows.second[way], counts={},
-            weights=None if rows.weights is None else rows.weights[way],
-        )  # fmt: skip
-        merged = _merge_few(some, "undirected", rules.repeated)
-        _check_merged(some, "undirected", rules, merged)
-        found.append(merged)
-        if merged.repeated:
-            name = f"repeated_rows_{_PAST[rules.repeated]}"
-            counts[name] = counts.get(name, 0) + merged.repeated
-    keys = [merged.edges @ np.array([n, 1]) for merged in found]
-    every = np.union1d(*keys)
-    weights = np.zeros((len(every), 2))
-    for column, (key, merged) in enumerate(zip(keys, found, strict=True)):
-        weights[np.searchsorted(every, key), column] = merged.weights
-    edges = np.column_stack(np.divmod(every, max(n, 1)))
-    if loops := int((rows.first == rows.second).sum()):
-        counts["self_loops_dropped"] = loops
-    return edges, weights, counts
+    elif kind == "list":
+        found[f"reversed_rows_{done}"] = merged.both
+    counts = rows.counts | {policy: count for policy, count in found.items() if count}
+    if rules.directed and merged.ways is not None:
+        return merged.edges, merged.ways.sum(1), merged.ways, counts
+    return merged.edges, merged.weights, None, counts
 
 
 def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
@@ -250,25 +231,25 @@ def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
     keys, weights = keys[order], weights[order]
     fresh = np.diff(keys, prepend=-1) > 0
     extra = np.flatnonzero(~fresh)
-    pairs, one_way, row = keys[fresh] >> 1, weights[fresh], order[fresh]  # of each pair one direction or both
+    pairs, way, one_way = keys[fresh] >> 1, keys[fresh] & 1, weights[fresh]  # of each pair one direction or both
     head = extra - np.arange(1, len(extra) + 1)  # which of the fresh rows each extra one belongs to
-    other = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
-    begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+    begins = np.diff(pairs, prepend=-1) > 0
+    edge = np.cumsum(begins) - 1
+    ways, row = np.zeros((int(begins.sum()), 2)), np.full((int(begins.sum()), 2), len(keys))
     with np.errstate(over="ignore"):
         if repeated in ("sum", "max"):
             (np.add if repeated == "sum" else np.maximum).at(one_way, head, weights[extra])
-        is_equal = one_way[other] == one_way[other - 1]
-        merged, at = one_way[begins], np.searchsorted(begins, other) - 1
-        uneven = np.ones(len(begins), dtype=bool)
-        uneven[at[is_equal]] = False
-        if uneven.any() and (repeated == "sum" or kind == "matrix"):
-            merged[at] += one_way[other]
-        elif uneven.any():
-            is_taken = one_way[other] > merged[at] if repeated == "max" else row[other] < row[other - 1]
-            merged[at[is_taken]] = one_way[other[is_taken]]
+        ways[edge, way], row[edge, way] = one_way, order[fresh]
+        there, back = ways.T
+        even = there == back
+        if repeated == "sum" or kind == "matrix":
+            merged = there if even.all() else there + back
+        else:
+            is_taken = back > there if repeated == "max" else row[:, 1] < row[:, 0]
+            merged = np.where(is_taken, back, there)
     edges = np.column_stack(np.divmod(pairs[begins], max(len(rows.ids), 1)))
-    loops = len(rows.first) - len(given)
-    return Merged(edges, merged, loops, len(extra), len(other), int(is_equal.sum()), uneven)
+    loops, both = len(rows.first) - len(given), len(pairs) - len(edges)
+    return Merged(edges, merged, loops, len(extra), both, int(even.sum()), ways)
 
 
 def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
@@ -299,15 +280,15 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
             f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and repeated='error' allows it "
             "once: remove one, or choose 'sum', 'max' or 'first'"
         )
-    wrong: Bools | None = ~np.isfinite(merged.weights)
+    wrong: Bools = ~np.isfinite(merged.weights)
     reason = "the weights of this tie add up to infinity: divide all weights first"
-    if _refused(merged, kind, rules):
-        wrong = merged.uneven
+    if _refused(merged, kind, rules) and merged.ways is not None:
+        wrong = merged.ways[:, 0] != merged.ways[:, 1]
         reason = (
             "the weight differs in the other direction and asymmetric='error' refuses that: make the matrix symmetric, "
             "or choose 'sum'"
         )
-    if wrong is not None and wrong.any():
+    if wrong.any():
         named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))
         row = int(np.isin(_keys(rows, is_directed=False), named).argmax())
         raise GraphError(f"{_name(rows, row)}: {reason}")

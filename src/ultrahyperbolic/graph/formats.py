@@ -4,18 +4,28 @@ import os
 import stat
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Literal, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-from ..progress import bar
+from ..progress import Update
 from .attributes import from_texts
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point, fold_name
+from .columns import (
+    SAMPLE_ROWS,
+    Column,
+    Wanted,
+    choose_columns,
+    columns_taken,
+    decimal_point,
+    distinct_values,
+    fold_name,
+    mostly_numbers,
+)
 from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
 from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import ID, GraphError
@@ -25,7 +35,6 @@ from .matrix_market import read_matrix_market
 from .network_files import Format, label_attribute, read_graphml, read_networkx_file, weight_attribute
 from .parquet import CheckedParquet, longest_text, read_parquet
 from .rows import EdgeRows, Policies
-from .streams import compression
 from .text import read_columns, read_ends, read_good_rows
 
 if TYPE_CHECKING:
@@ -52,12 +61,11 @@ def refuse_options(path: str, format: str, options: Mapping[str, object]) -> Non
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def read_text(
-    dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callable[[int], object], *, skip_bad_rows: bool
-) -> Graph:
-    """An edge list in text."""
+def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update, *, skip_bad_rows: bool) -> Graph:
+    """An edge list in text; ``update`` hears how many MiB were read."""
+    is_numeric, values = partial(mostly_numbers, dialect.sample), partial(distinct_values, dialect.sample)
     chosen = first, second, third = choose_columns(
-        dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
+        dialect.header, dialect.width, is_numeric, values, wanted, dialect.path
     )
     if third is not None:
         dialect = replace(dialect, point=decimal_point(dialect.sample, third))
@@ -69,7 +77,7 @@ def read_text(
             counts["bad_rows_skipped"] = len(bad)
             warnings.warn(f"{dialect.path}: {len(bad)} bad rows left out, the first on line {bad[0]}", stacklevel=3)
     else:
-        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
+        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, update)
         counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}
     trimmed = pc.utf8_trim_whitespace(ids)
     if not trimmed.equals(ids):  # those that are then equal become one
@@ -159,21 +167,6 @@ def read_network(
     return Graph.from_networkx(graph, weight=attribute, label=label_attribute(graph), name=path, **asdict(rules))
 
 
-@contextmanager
-def progress_of(path: str, show: bool) -> Iterator[Callable[[int], object]]:
-    """A bar over the MiB of a file; what it yields is told how many bytes more were read."""
-    size = os.path.getsize(path) / (1 << 20) if compression(path) is None else None
-    with bar(f"Reading {os.path.basename(path)}", size, show=show) as update:
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            update(done / (1 << 20), "MiB")
-
-        yield advance
-
-
 def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
     """Nodes from whatever a list of them may be given as."""
     if isinstance(nodes, (str, os.PathLike)):
@@ -187,10 +180,7 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
         dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
         table, _ = read_columns(dialect, range(dialect.width))
         trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
-        at = _label_column(dialect.header, dialect.width)
-        return _of_columns(
-            dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
-        )
+        return _of_columns(dialect.header, trimmed, from_texts)
     if hasattr(nodes, "to_pandas"):
         table = cast("pa.Table", nodes)
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
@@ -201,25 +191,23 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
     return nodes, None
 
 
-def _label_column(names: Sequence[str] | None, width: int) -> int | None:
-    """Where the labels are: in the first column of such a name after the ids, else in the second column."""
-    known = [fold_name(name) for name in names or ()]
-    named = next((k for word in LABEL_NAMES for k, name in enumerate(known) if k and name == word), None)
-    return named if named is not None else 1 if width > 1 else None
-
-
-def _of_columns(names: Sequence[str] | None, columns: Sequence[Sequence[object] | ArrayLike]) -> NodeList:
-    """The nodes of a table: ids first, then labels, and the rest as attributes."""
+def _of_columns(
+    names: Sequence[str] | None,
+    columns: Sequence[Sequence[Any]],
+    as_attribute: Callable[[Sequence[Any]], ArrayLike] = list,
+) -> NodeList:
+    """The nodes of a table: ids first, labels in the column of such a name, else in the second; the rest attributes."""
     if not columns:
         return [], None
-    ids = cast("Sequence[Hashable]", columns[0])
-    at = _label_column(names, len(columns))
+    ids, *others = columns
     titles = [f"column {k + 1}" for k in range(len(columns))] if names is None else list(names)
-    attributes = {titles[k]: cast("ArrayLike", columns[k]) for k in range(1, len(columns)) if k != at}
+    known = [fold_name(name) for name in titles[1:]]
+    at = next((known.index(word) for word in LABEL_NAMES if word in known), 0)
+    attributes = {titles[k + 1]: as_attribute(column) for k, column in enumerate(others) if k != at}
     try:
         is_repeated = len(set(ids)) < len(ids)
     except TypeError:
         raise GraphError("the node list: ids must be hashable") from None
-    if at is None or is_repeated:  # a repeated id is refused by with_nodes, which names it
+    if not others or is_repeated:  # a repeated id is refused by with_nodes, which names it
         return ids, attributes
-    return dict(zip(ids, cast("Sequence[object]", columns[at]), strict=True)), attributes
+    return dict(zip(ids, others[at], strict=True)), attributes

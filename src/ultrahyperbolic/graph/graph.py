@@ -139,10 +139,8 @@ class Graph(Adapters, StoredGraph):
 
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
-        edges, directions = self.moved_to(positions_in(order))
-        place = np.argsort(edges[:, 0] * self.n_nodes + edges[:, 1])
-        directions = None if directions is None else directions[place]
-        return type(self)(NodeIds(range(self.n_nodes)), edges[place], self.weights[place], directions=directions)
+        edges, weights, directions = self.moved_to(positions_in(order))
+        return type(self)(NodeIds(range(self.n_nodes)), edges, weights, directions=directions)
 
     def unweighted(self) -> Self:
         """The same graph with every weight 1."""

@@ -1,7 +1,7 @@
 """Matrix Market, read as any table of text is: scipy's reader goes past the end of a damaged file and crashes."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,33 +19,20 @@ _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
 _WIDTHS = {"real": 3, "double": 3, "integer": 3, "unsigned-integer": 3, "pattern": 2}
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """What the first lines say."""
-
-    is_array: bool
-    is_pattern: bool
-    kind: Kind  # of the rows: a symmetric matrix gives each pair once
-    n: int
-    entries: int
-    body: Dialect  # the lines after that of the sizes
-
-
 def read_matrix_market(path: str, *, weighted: bool) -> tuple[EdgeRows, Kind]:
     """The rows, and what their direction means. The ids are the numbers of the rows, as text."""
-    layout = _layout(path)
-    ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
-    if layout.is_array:
-        rows = EdgeRows(*_array(path, layout), ids, lambda row: path)
-    else:
-        rows = EdgeRows(*_coordinates(path, layout), ids, lambda row: place_of_row(layout.body, row))
+    body, kind, n, entries = _layout(path)
+    is_array, ids = body.width == 1, NodeIds([str(k) for k in range(1, n + 1)])
+    found = _array(body, kind, n, entries) if is_array else _coordinates(body, n, entries)
+    rows = EdgeRows(*found, ids, lambda row: path if is_array else place_of_row(body, row))
     if not weighted and rows.weights is not None:
         kept = np.flatnonzero(rows.weights != 0)
         rows = replace(rows, first=rows.first[kept], second=rows.second[kept], weights=None)
-    return rows, layout.kind
+    return rows, kind
 
 
-def _layout(path: str) -> _Layout:
+def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
+    """The lines of the entries, what a row means, and the numbers of nodes and of entries that are announced."""
     with open_bytes(path) as stream:
         start = stream.read(_SAMPLE)
     header, *lines = start.split(b"\n")
@@ -85,35 +72,35 @@ def _layout(path: str) -> _Layout:
         sample=(),
         start=(sum(map(len, skipped)) + len(skipped), len(skipped)),
     )
-    return _Layout(is_array, words[2] == "pattern", "undirected" if is_symmetric else "matrix", n, entries, body)
+    return body, "undirected" if is_symmetric else "matrix", n, entries
 
 
-def _array(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats]:
+def _array(body: Dialect, kind: Kind, n: int, entries: int) -> tuple[Ints, Ints, Floats]:
     """The entries that are not 0, column by column as they are written."""
-    values = read_columns(layout.body, (), 0)[0].column(0).to_numpy() if layout.entries else np.empty(0)
-    _check_count(path, len(values), layout.entries)
+    values = read_columns(body, (), 0)[0].column(0).to_numpy() if entries else np.empty(0)
+    _check_count(body.path, len(values), entries)
     kept = np.flatnonzero(values)
-    if layout.kind == "matrix":
-        second, first = np.divmod(kept, max(layout.n, 1))
+    if kind == "matrix":
+        second, first = np.divmod(kept, max(n, 1))
     else:
-        ends = np.cumsum(np.arange(layout.n, 0, -1))  # column k of the lower triangle has n - k entries
+        ends = np.cumsum(np.arange(n, 0, -1))  # column k of the lower triangle has n - k entries
         second = np.searchsorted(ends, kept, side="right")
-        first = kept - ends[second] + layout.n
+        first = kept - ends[second] + n
     return first, second, values[kept]
 
 
-def _coordinates(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats | None]:
-    if not layout.entries:
+def _coordinates(body: Dialect, n: int, entries: int) -> tuple[Ints, Ints, Floats | None]:
+    if not entries:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-    (i, j, weights, texts), _ = read_ends(layout.body, (0, 1), None if layout.is_pattern else 2)
-    _check_count(path, len(i), layout.entries)
+    (i, j, weights, texts), _ = read_ends(body, (0, 1), None if body.width == 2 else 2)
+    _check_count(body.path, len(i), entries)
     plain = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
     numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
-    wrong = (numbers < 1) | (numbers > layout.n)
+    wrong = (numbers < 1) | (numbers > n)
     if wrong.any():
         row = int(np.flatnonzero(wrong[i] | wrong[j])[0])
-        place = place_of_row(layout.body, row)
-        raise GraphError(f"{place}: row and column must be whole numbers from 1 to {layout.n}: correct them")
+        place = place_of_row(body, row)
+        raise GraphError(f"{place}: row and column must be whole numbers from 1 to {n}: correct them")
     return numbers[i] - 1, numbers[j] - 1, weights
 
 

@@ -12,12 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
-import numpy as np
-
 from .columns import fold_name
 from .errors import DEPTH, ID, OBJECTS, GraphError, naming_damage, need
-from .ids import NodeIds
-from .rows import EdgeRows, Kind
+from .rows import EdgeRows, Kind, rows_of_network
 from .streams import not_decoded, open_bytes
 
 if TYPE_CHECKING:
@@ -123,20 +120,11 @@ class _Handler(SafeXml):
         if unknown is not None:
             line, node = self._lines[unknown // 2], self._ends[unknown]
             raise GraphError(f"{self.where}, line {line}: the edge ends in {node!r}, which is not a node of the file")
-        codes = np.array([self._nodes[end] for end in self._ends], dtype=np.int64).reshape(-1, 2)
-        weights, counts = None, {}
-        if self._weight_key is not None:
-            weights = np.array([1.0 if weight is None else weight for weight in self._weights], dtype=np.float64)
-            if missing := self._weights.count(None):
-                counts["missing_weights_set_to_1"] = missing
-        lines = self._lines
-        return EdgeRows(
-            codes[:, 0],
-            codes[:, 1],
-            weights,
-            NodeIds(tuple(self._nodes)),
-            lambda row: f"{self.where}, line {lines[row]}",
-            counts,
+        codes = [self._nodes[end] for end in self._ends]
+        ends = list(zip(codes[::2], codes[1::2], strict=True))
+        weights, lines = None if self._weight_key is None else self._weights, self._lines
+        return rows_of_network(
+            tuple(self._nodes), ends, weights, self.where, lambda row: f"{self.where}, line {lines[row]}"
         )
 
     def opened(self, tag: str, attributes: dict[str, str]) -> None:

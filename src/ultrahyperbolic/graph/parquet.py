@@ -23,10 +23,6 @@ _DEEPEST = 16  # structures and lists within each other
 _BATCH_ROWS, _BATCH_BYTES = 1 << 16, 64 << 20  # that are read at a time
 
 
-class _DamagedError(Exception):
-    """Bytes that no Parquet file has."""
-
-
 def read_parquet(path: str, choose: Callable[[pa.Schema], Sequence[str]]) -> pa.Table:
     """The columns that ``choose`` names when it is shown the schema."""
     file = CheckedParquet(path)
@@ -124,95 +120,93 @@ class CheckedParquet:
         with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
             if begin < 4:
-                raise _DamagedError("the footer is longer than the file")
-            footer = _Reader(data, begin).structure()
+                raise ValueError("the footer is longer than the file")
+            data.seek(begin)
+            footer = _structure(data)
         columns = [column for group in _items(footer.get(4), dict) for column in _items(group.get(1), dict)]
         return _items([column.get(3) for column in columns], dict)
 
 
 def _items(values: Thrift, kind: type[T]) -> list[T]:
     if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
-        raise _DamagedError("the footer holds what no footer does")
+        raise ValueError("a structure holds what no Parquet file has there")
     return [value for value in values if isinstance(value, kind)]
 
 
 def _pages_of(data: mmap.mmap, chunk: Structure) -> Iterator[tuple[int, int]]:
     """From the header of each page of a column chunk, the bytes that it unpacks to and its encoding."""
-    at, dictionary, length = (chunk.get(field, 0) for field in (9, 11, 7))
-    if not (isinstance(at, int) and isinstance(dictionary, int) and isinstance(length, int)):
-        raise _DamagedError("the footer does not say where a column lies")
-    reader = _Reader(data, dictionary if 0 < dictionary < at else at)
-    end = reader.at + length
-    if reader.at < 4 or length < 0 or end > len(data):
-        raise _DamagedError("a column lies outside the file")
-    while reader.at < end:
-        header = reader.structure()
-        unpacked, packed = header.get(2, 0), header.get(3, 0)
-        body = header.get(5) or header.get(8) or header.get(7) or {}
-        if not isinstance(unpacked, int) or not isinstance(packed, int) or not isinstance(body, dict):
-            raise _DamagedError("a page header says no sizes")
-        if unpacked < 0 or packed < 0 or reader.at + packed > end:
-            raise _DamagedError("a page lies outside its column")
-        encoding = body.get(4 if 8 in header else 2, 0)
-        yield unpacked, encoding if isinstance(encoding, int) else 0
-        reader.at += packed
+    at, dictionary, length = (_whole(chunk, field) for field in (9, 11, 7))
+    begin = dictionary if 0 < dictionary < at else at
+    end = begin + length
+    if begin < 4 or length < 0 or end > len(data):
+        raise ValueError("a column lies outside the file")
+    data.seek(begin)
+    while data.tell() < end:
+        header = _structure(data)
+        unpacked, packed = _whole(header, 2), _whole(header, 3)
+        if unpacked < 0 or packed < 0 or data.tell() + packed > end:
+            raise ValueError("a page lies outside its column")
+        (body,) = _items([header.get(5) or header.get(8) or header.get(7) or {}], dict)
+        yield unpacked, _whole(body, 4 if 8 in header else 2)
+        data.seek(packed, os.SEEK_CUR)
 
 
-class _Reader:
-    """Values of Thrift's compact protocol, one after the other."""
+def _whole(structure: Structure, field: int) -> int:
+    """A whole number of a structure; 0 where there is none."""
+    value = structure.get(field, 0)
+    if not isinstance(value, int):
+        raise ValueError("a place, a size or an encoding is no number")
+    return value
 
-    def __init__(self, data: mmap.mmap, at: int) -> None:
-        self._data, self.at = data, at
 
-    def structure(self, depth: int = 0) -> Structure:
-        """A structure as {field: value}."""
-        if depth > _DEEPEST:
-            raise _DamagedError("its structures are nested too deeply")
-        fields: Structure = {}
-        field = 0
-        while mark := self._byte():
-            field = field + (mark >> 4) if mark >> 4 else self._integer()
-            kind = mark & 15
-            fields[field] = kind == 1 if kind in (1, 2) else self._value(kind, depth)  # true and false have no bytes
-        return fields
+# Values of Thrift's compact protocol, read from where the file stands.
 
-    def _value(self, kind: int, depth: int) -> Thrift:
-        if kind in (1, 2, 3):  # a truth value in a list, a byte
-            return self._byte()
-        if kind in (4, 5, 6):
-            return self._integer()
-        if kind in (7, 8):  # a float, text
-            length = 8 if kind == 7 else self._unsigned()
-            self.at += length
-            if self.at > len(self._data):
-                raise _DamagedError("it ends in the middle of a value")
-            return self._data[self.at - length : self.at]
-        if kind in (9, 10):
-            mark = self._byte()
-            count = mark >> 4 if mark >> 4 < 15 else self._unsigned()
-            return [self._value(mark & 15, depth + 1) for _ in range(count)]
-        if kind == 12:
-            return self.structure(depth + 1)
-        raise _DamagedError("there is a value of no known kind")
 
-    def _unsigned(self) -> int:
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise _DamagedError("a number does not end")
+def _structure(data: mmap.mmap, depth: int = 0) -> Structure:
+    """A structure as {field: value}."""
+    if depth > _DEEPEST:
+        raise ValueError("its structures are nested too deeply")
+    fields: Structure = {}
+    field = 0
+    while mark := data.read_byte():
+        field = field + (mark >> 4) if mark >> 4 else _integer(data)
+        kind = mark & 15
+        fields[field] = kind == 1 if kind in (1, 2) else _value(data, kind, depth)  # true and false have no bytes
+    return fields
 
-    def _integer(self) -> int:
-        value = self._unsigned()
-        return (value >> 1) ^ -(value & 1)
 
-    def _byte(self) -> int:
-        if self.at >= len(self._data):
-            raise _DamagedError("it ends in the middle of a value")
-        self.at += 1
-        return self._data[self.at - 1]
+def _value(data: mmap.mmap, kind: int, depth: int) -> Thrift:
+    if kind in (1, 2, 3):  # a truth value in a list, a byte
+        return data.read_byte()
+    if kind in (4, 5, 6):
+        return _integer(data)
+    if kind in (7, 8):  # a float, text
+        length = 8 if kind == 7 else _unsigned(data)
+        if length > len(data) - data.tell():
+            raise ValueError("it ends in the middle of a value")
+        return data.read(length)
+    if kind in (9, 10):
+        mark = data.read_byte()
+        count = mark >> 4 if mark >> 4 < 15 else _unsigned(data)
+        return [_value(data, mark & 15, depth + 1) for _ in range(count)]
+    if kind == 12:
+        return _structure(data, depth + 1)
+    raise ValueError("there is a value of no known kind")
+
+
+def _unsigned(data: mmap.mmap) -> int:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data.read_byte()
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value
+    raise ValueError("a number does not end")
+
+
+def _integer(data: mmap.mmap) -> int:
+    value = _unsigned(data)
+    return (value >> 1) ^ -(value & 1)
 
 
 def longest_text(column: pa.Array) -> int:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ..progress import bar
 from .columns import Column, Wanted
 from .errors import GraphError, need
 from .graph import Graph
@@ -136,8 +137,9 @@ def read_graph(
         else:
             names = [column for column in wanted if isinstance(column, str)]
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names)
-            with formats.progress_of(file, progress) as advance:
-                graph = formats.read_text(dialect, wanted, rules, advance, skip_bad_rows=skip_bad_rows)
+            size = os.path.getsize(file) / (1 << 20) if compression(file) is None else None
+            with bar(f"Reading {os.path.basename(file)}", size, show=progress) as update:
+                graph = formats.read_text(dialect, wanted, rules, update, skip_bad_rows=skip_bad_rows)
         if nodes is not None:
             graph = graph.with_nodes(*formats.read_nodes(nodes, comments, encoding))
         if graph.n_nodes == 0:

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import os
 from collections.abc import Iterator
 from itertools import chain
 
@@ -12,23 +13,22 @@ from .errors import LINE, GraphError, most_bytes
 _BLOCK = 1 << 20  # bytes that are decompressed or decoded at a time
 
 
-class Stream(io.RawIOBase):
+class _Blocks(io.RawIOBase):
     """Bytes that come in blocks, none of them empty, read as those of a file; ``file`` is closed with it."""
 
     def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
         super().__init__()
-        self._blocks, self._file, self._ready = blocks, file, b""
+        self._blocks, self._file, self._ready = blocks, file, memoryview(b"")
 
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
-        parts, count = [self._ready], len(self._ready)
-        while (size < 0 or count < size) and (block := next(self._blocks, b"")):
-            parts.append(block)
-            count += len(block)
-        data = b"".join(parts)
-        size = count if size < 0 else size
-        data, self._ready = data[:size], data[size:]
-        return data
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer as far as there are bytes at hand; 0 at the end."""
+        self._ready = self._ready or memoryview(next(self._blocks, b""))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
 
     def close(self) -> None:
         """Free the file."""
@@ -43,16 +43,18 @@ def compression(path: str) -> str | None:
     return "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
 
 
-def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stream:
+def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> io.BufferedReader:
     """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2: half) of the limit."""
-    codec, file = compression(path), pa.OSFile(path)
-    stream: Stream = file if codec is None else pa.CompressedInputStream(file, codec)
-    blocks: Iterator[bytes] = iter(lambda: stream.read(_BLOCK), b"")
+    codec, size = compression(path), os.path.getsize(path)
+    if codec is encoding is None:
+        return open(path, "rb")
+    file = pa.OSFile(path) if codec is None else pa.CompressedInputStream(path, codec)
+    blocks: Iterator[bytes] = iter(lambda: file.read(_BLOCK), b"")
     if codec is not None:
-        blocks = _limited(path, file.size(), most_bytes(file.size()) // part, blocks)
+        blocks = _limited(path, size, most_bytes(size) // part, blocks)
     if encoding is not None:
         blocks = _decoded(path, encoding, blocks)
-    return stream if codec is encoding is None else Stream(blocks, stream)
+    return io.BufferedReader(_Blocks(blocks, file), _BLOCK)
 
 
 def not_decoded(path: str, line: int, encoding: str) -> GraphError:
@@ -96,13 +98,7 @@ def _limited(path: str, size: int, most: int, blocks: Iterator[bytes]) -> Iterat
 
 
 def raw_lines(path: str, encoding: str | None = None) -> Iterator[bytes]:
-    """The lines of a file, decompressed and in UTF-8."""
-    rest = b""
+    """The lines of a file, decompressed and in UTF-8, up to one that is too long."""
     with open_bytes(path, encoding) as stream:
-        while block := stream.read(LINE):
-            *lines, rest = (rest + block).split(b"\n")
-            yield from lines
-            if len(rest) > LINE:
-                return  # of such a file nothing is said by line
-    if rest:
-        yield rest
+        while 0 < len(line := stream.readline(LINE + 1)) <= LINE:
+            yield line

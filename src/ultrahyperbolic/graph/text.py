@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
+from ..progress import Update
 from .columns import is_number, is_strength
 from .dialect import (
     BYTE_ORDER_MARK,
@@ -36,21 +37,21 @@ class _QuoteFoundError(Exception):
 
 
 def read_ends(
-    dialect: Dialect, ids: tuple[int, int], weight: int | None, *, advance: Callable[[int], object] = lambda _: None
+    dialect: Dialect, ids: tuple[int, int], weight: int | None, update: Update = lambda completed, text: None
 ) -> tuple[Encoded, int]:
-    """The rows of an edge list, and how many comment lines were skipped; ``advance`` hears how many bytes were read.
+    """The rows of an edge list, and how many comment lines were skipped; ``update`` hears how many MiB were read.
 
     Compiled loops on all cores split and number a large file without quotes; blocks that are not plain go to Arrow.
     """
     if not dialect.quoted and os.path.getsize(dialect.path) >= _LARGE:
-        lines = _CleanLines(dialect, advance)
+        lines = _CleanLines(dialect, update)
         try:
             return _number_lines(dialect, lines, ids, weight), lines.comment_lines
         except _QuoteFoundError:
             dialect = replace(dialect, quoted=True)
         except (pa.ArrowInvalid, OSError) as error:
             raise _diagnosis(dialect, ids, weight, error) from None
-    table, comment_lines = read_columns(dialect, ids, weight, advance=advance)
+    table, comment_lines = read_columns(dialect, ids, weight, update)
     parts = ((*batch.columns[:2], batch[2].to_numpy() if weight is not None else None) for batch in table.to_batches())
     return encode_ends(parts), comment_lines
 
@@ -77,14 +78,10 @@ def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -
 
 
 def read_columns(
-    dialect: Dialect,
-    ids: Sequence[int],
-    weight: int | None = None,
-    *,
-    advance: Callable[[int], object] = lambda _: None,
+    dialect: Dialect, ids: Sequence[int], weight: int | None = None, update: Update = lambda completed, text: None
 ) -> tuple[pa.Table, int]:
     """The columns of ids as text and the column of weights as numbers, and how many comment lines were skipped."""
-    lines = _CleanLines(dialect, advance)
+    lines = _CleanLines(dialect, update)
     try:
         blocks = [lines.read_all_quoted()] if dialect.quoted else lines.blocks()
         heads = chain([dialect.header is not None], repeat(False))
@@ -92,7 +89,7 @@ def read_columns(
         if not tables:
             raise pa.ArrowInvalid("Empty CSV file")
     except _QuoteFoundError:
-        return read_columns(replace(dialect, quoted=True), ids, weight, advance=advance)
+        return read_columns(replace(dialect, quoted=True), ids, weight, update)
     except (pa.ArrowInvalid, OSError) as error:
         raise _diagnosis(dialect, ids, weight, error) from None
     return pa.concat_tables(tables), lines.comment_lines
@@ -103,7 +100,9 @@ def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], we
 
     def split(data: bytes) -> Block | None:
         """Rows of lines with nothing special in them; ``None`` where there is."""
-        if not dialect.separator.isascii() or not _is_utf8(data):
+        try:
+            data.isascii() or data.decode()
+        except UnicodeDecodeError:
             return None
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
         rows = np.count_nonzero(text == ord("\n"))
@@ -146,22 +145,12 @@ def _parse(dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], 
     )
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        return data.isascii() or bool(data.decode())
-    except UnicodeDecodeError:
-        return False
-
-
 class _CleanLines:
     """The lines of a file as Arrow wants them: no byte order mark, no comments, one blank for a run of blanks."""
 
-    def __init__(self, dialect: Dialect, advance: Callable[[int], object]) -> None:
+    def __init__(self, dialect: Dialect, update: Update) -> None:
         self.comment_lines = 0
-        self._dialect = dialect
-        self._advance = advance
-        self._stream = open_bytes(dialect.path, dialect.encoding)
-        self._stream.read(dialect.start[0])
+        self._dialect, self._update = dialect, update
         self._comment = comment_pattern(dialect.comments)
         self._at_start = True
 
@@ -170,22 +159,28 @@ class _CleanLines:
         return (block for block in self._cleaned() if block and not block.isspace())
 
     def _cleaned(self) -> Iterator[bytes]:
-        rest = b""  # the beginning of a line whose end is not yet read
-        while block := self._stream.read(_BLOCK - len(rest)):
-            self._advance(len(block))
-            end = block.rfind(b"\n") + 1
-            if end == 0 and len(rest) + len(block) >= _BLOCK:
-                raise GraphError(f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges")
-            if end:
-                yield self._clean(b"".join((rest, memoryview(block)[:end])))
-            rest = block[end:] if end else rest + block
+        rest, done = b"", 0  # the beginning of a line whose end is not yet read; bytes
+        with open_bytes(self._dialect.path, self._dialect.encoding) as stream:
+            stream.read(self._dialect.start[0])
+            while block := stream.read(_BLOCK - len(rest)):
+                done += len(block)
+                self._update(done / (1 << 20), "MiB")
+                end = block.rfind(b"\n") + 1
+                if end == 0 and len(rest) + len(block) >= _BLOCK:
+                    raise GraphError(
+                        f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges"
+                    )
+                if end:
+                    yield self._clean(b"".join((rest, memoryview(block)[:end])))
+                rest = block[end:] if end else rest + block
         yield self._clean(rest)
 
     def read_all_quoted(self) -> bytes:
         """All clean bytes of a file with quotes, inside which nothing is cleaned."""
-        data: bytes = self._stream.read()
-        self._advance(len(data))
-        data = self._checked(data)
+        with open_bytes(self._dialect.path, self._dialect.encoding) as stream:
+            stream.read(self._dialect.start[0])
+            data = self._checked(stream.read())
+        self._update(len(data) / (1 << 20), "MiB")
         if any(byte in data for byte in self._dialect.comments.encode()):
 
             def drop(match: re.Match[bytes]) -> bytes:

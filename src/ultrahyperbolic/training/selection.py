@@ -135,17 +135,29 @@ class Selection:
 
         return pd.DataFrame([row.to_json() for row in self.rows])
 
+    @property
+    def score_name(self) -> str:
+        """What the numbers are that decide."""
+        return "held-out ties nearer" if self.by == "links" else f"score ({self.goal})"
+
+    def cells(self, row: Row) -> dict[str, str]:
+        """What tables say of a geometry beside its name, by the heads of their columns."""
+        violated, error = row.mean("violated_orders_all"), row.difference_error
+        around = "" if error is None else f" ± {error:.4f}"
+        means = {"mAP": row.mean("map"), "tie order": row.mean("tie_order"), "ρ": row.mean("spearman_all")}
+        return {
+            self.score_name: f"{row.score:.4f}",
+            **{head: "-" if mean is None else f"{mean:.3f}" for head, mean in means.items()},
+            "violated orders": "-" if violated is None else f"{100 * violated:.2f} %",
+            "difference to the winner": "" if row is self.rows[0] else f"{row.difference:+.4f}{around}",
+            "iterations": str(row.iterations),
+            "": "" if row.kept else "dropped early",
+        }
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the geometries, best first."""
-        heads, rows = ("geometry", f"score ({self.goal})", "mAP", "tie order", "ρ", "difference", "iterations", ""), []
-        for row in self.rows:
-            around = "" if (error := row.difference_error) is None else f" ± {error:.4f}"
-            means = [row.mean(name) for name in ("map", "tie_order", "spearman_all")]
-            rows.append((
-                row.geometry.markup, f"{row.score:.4f}", *("–" if mean is None else f"{mean:.3f}" for mean in means),
-                "" if row is self.rows[0] else f"{row.difference:+.4f}{around}", f"{row.iterations:,}",
-                "" if row.kept else "dropped early",
-            ))  # fmt: skip
+        heads = ("geometry", *self.cells(self.rows[0]))
+        rows = [(row.geometry.markup, *self.cells(row).values()) for row in self.rows]
         note = "" if self.seeds > 1 else "One seed cannot tell how much of a difference is noise: try seeds=5."
         if self.within_noise:
             note = f"Within two standard errors of the best: {escape(', '.join(self.within_noise))}."

@@ -1,7 +1,9 @@
-"""``suggest``: ties that may be missing."""
+"""``place`` and ``suggest``: what the graph does not have yet, new nodes and missing ties."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,14 +12,90 @@ import typer
 
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .output import json_id, note, number, print_columns, print_json, shown, write_csv
+from .output import json_id, note, number, print_columns, print_json, print_table, shown, write_csv
 from .queries import find_row
-from .sources import check_unread, graph_of, open_embedding
+from .sources import check_unread, find_graph, graph_name, graph_of, open_embedding
 
 if TYPE_CHECKING:
     import pandas
 
     from ..evaluation.missing import Calibration
+
+# Old nodes that are shown for each new one, and new ones that are shown at most.
+_NEAREST, _MOST = 3, 20
+
+
+@opt.reads_graph
+def place(
+    context: typer.Context,
+    folder: opt.Folder,
+    new_ties: Annotated[
+        str, typer.Argument(metavar="NEW_TIES", show_default=False, help="A file with the ties of the new nodes.")
+    ],
+    output: Annotated[Path | None, opt.output("out/NAME OF THE FILE")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an embedding that is already there.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same points.")] = 0,
+    graph: opt.EmbeddedGraph = None,
+    as_json: opt.Json = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Place new nodes by their ties, without training again.
+
+    NEW_TIES is read as embed reads a graph: one tie per line, from a new
+    node to an old one or to another new one. Nodes that FOLDER does not have
+    are new. Old nodes stay where they are. The output folder holds both, and
+    its column new says which nodes are new. To train on the whole graph
+    instead, use embed --continue-from.
+
+    Examples:
+      ultrahyperbolic place club new_ties.tsv -o newcomers
+      ultrahyperbolic place club new_ties.csv --weight calls --graph ties.csv
+    """
+    from ..embedding.store import prepare_folder
+    from ..training.place import with_placed
+
+    embedding = open_embedding(folder)
+    if embedding.is_directed:
+        reading = {**reading, "directed": True}
+    ties = find_graph(new_ties, reading, quiet=as_json)
+    where = output or Path("out") / graph_name(new_ties)
+    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+        prepare_folder(where, overwrite=overwrite)
+    data, why = graph_of(embedding, folder, graph, reading if graph else {}, quiet=True)
+    if data is None:
+        note(f"placed by the new ties alone, as {why}; pass --graph for a better fit")
+    else:
+        embedding = replace(embedding, graph=data)
+    with refusing(ValueError, TypeError):
+        new = embedding.transform(ties, seed=seed, quiet=as_json)
+        whole = with_placed(embedding, new, ties)
+    whole = whole.with_record(replace(whole.record, command=shlex.join(context.obj)))
+    with refusing(OSError, TypeError, about="cannot save the embedding: "):
+        whole.save(where, overwrite=True)
+    near: dict[Hashable, list[tuple[Hashable, float]]] = {}
+    for row, node in enumerate(new.ids if as_json else new.ids[:_MOST], len(embedding)):
+        apart = whole.distances_from(row)[: len(embedding)]
+        near[node] = [(embedding.ids[int(k)], float(apart[k])) for k in apart.argsort(kind="stable")[:_NEAREST]]
+    if as_json:
+        nodes = [
+            {
+                "node": json_id(node),
+                "nearest": [json_id(old) for old, _ in found],
+                "distances": [distance for _, distance in found],
+            }
+            for node, found in near.items()
+        ]
+        print_json({"folder": str(where), "placed": len(new), "nodes": nodes})
+        return
+    lines = [
+        (shown(node), ", ".join(f"{shown(old)} ({number(distance)})" for old, distance in found))
+        for node, found in near.items()
+    ]
+    print_table(("new node", "nearest nodes (distance)"), lines)
+    if len(new) > _MOST:
+        print(f"… and {len(new) - _MOST} more")
+    print(f"\nfiles: {where / 'embedding.parquet'}, {where / 'run.json'}")
 
 
 @opt.reads_graph
