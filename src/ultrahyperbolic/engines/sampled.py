@@ -22,7 +22,7 @@ from ..objective import SampledLoss, SampleSizes, Scope
 from ..objective.sampled import Draw, Estimate, Measure
 from ..pairs import usable_threads
 from ..pairs.kinds import KernelSpace, kernel_space
-from .base import BatchState, Engine, Evaluation, Machine, Precision, RunSpec
+from .base import BatchState, Engine, Evaluation, Precision, RunSpec
 from .communicator import Communicator
 from .reference import moved_by, shifted_by, step_of, torch_threads
 
@@ -39,11 +39,6 @@ _DESCENT, _JUDGEMENT = 0, 1
 def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
     """How much an iteration looks at where nothing is said."""
     return SampleSizes(max(1, min(n_edges, _TIES if device.type == "cpu" else _TIES_ELSEWHERE)))
-
-
-def precision_of(machine: Machine) -> Precision:
-    """Of the pairs of a batch, on a resolved machine."""
-    return machine.precision or ("float64" if machine.torch_device.type == "cpu" else "float32")
 
 
 class _SampledRun(NamedTuple):
