@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..arrays import Floats
 from ..objective import SampledLoss, SampleSizes, Scope
-from ..objective.sampled import Draw, Estimate, Measure
+from ..objective.sampled import Estimate, Measure
 from ..pairs import usable_threads
 from ..pairs.kinds import KernelSpace, kernel_space
 from .base import BatchState, Engine, Evaluation, Precision, RunSpec
@@ -53,10 +53,6 @@ class _SampledRun(NamedTuple):
         """How pairs are compared at an iteration."""
         schedule = self.spec.schedule
         return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]), spring)
-
-    def drawn(self, iteration: int) -> Draw:
-        """What an iteration looks at."""
-        return self.loss.draw(self.spec.seed, _DESCENT, iteration)
 
     def judged(self, points: Tensor, offsets: Tensor | None, iteration: int, spring: float) -> Estimate:
         """The objective of an iteration, by the sample that stays the same."""
@@ -166,7 +162,8 @@ class SampledEngine(Engine):
                 self._copy_back(state, number, spec, held)
                 self._keep(state, number, iteration)
                 record["best_loss"] = loss
-        found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration, spring))
+        drawn = run.loss.draw(spec.seed, _DESCENT, iteration)
+        found = run.loss(held.points, held.offsets, drawn, run.measure(iteration, spring))
         value, nodes = float(found.loss), found.nodes
         step, longest = step_of(spec, record, iteration, value)
         phi = spec.optimizer == "phi"

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..checks import check_count
 from .ranking import NOTHING, RankedPairs, Scope
-from .tables import GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
+from .tables import GraphTable, Local, Mapper, NodeTable
 from .tables import Measure as Measure
 
 
@@ -187,10 +187,11 @@ class SampledLoss:
             None if self._heights is None else self._heights[nodes],
         )
         table = self._table(draw, local, at_rows, at_columns)
-        own, below = local.scores(at_ends.view(-1, 2)), local.scores(at_weaker.view(-1, 2))
-        loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own.values, below.values, table.log_sums())
-        local.add(own, own_pulls)
-        local.add(below, below_pulls)
+        pairs = at_ends.view(-1, 2), at_weaker.view(-1, 2)
+        (own, own_slopes), (below, below_slopes) = map(local.scores, pairs)
+        loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own, below, table.log_sums())
+        local.add(pairs[0], own_slopes, own_pulls)
+        local.add(pairs[1], below_slopes, below_pulls)
         table.add(rest_pulls)
         return Estimate(loss, nodes, local.gradient, local.slopes)
 
@@ -221,16 +222,15 @@ class SampledLoss:
         loss = torch.logaddexp(torch.zeros_like(excess), excess).sum() * weight
         return loss, -pulls, below_pulls, rest_pulls
 
-    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> PairTable:
+    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> GraphTable | NodeTable:
         """The pairs of a draw's rows and columns, which are at these places of the touched points."""
         share = self.n / len(columns)
         counts = torch.full_like(draw.counts, share)
         if self.scope == "graph":
             counts = draw.counts * (0.5 * share)  # each pair without a tie is met from either end
         logs = counts.log() if self.sizes.scaled else torch.zeros_like(counts)
-        pairs = Pairs(rows, columns, logs, *self.tied(draw.rows, draw.columns))
-        kind = GraphTable if self.scope == "graph" else NodeTable
-        return kind(local, pairs, self.dtype, self.mapper, self.ways)
+        kind, masked = GraphTable if self.scope == "graph" else NodeTable, self.tied(draw.rows, draw.columns)
+        return kind(local, rows, columns, logs, masked, self.dtype, self.mapper, self.ways)
 
     def tied(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Where, row after row, a table of ascending rows and of columns has a node with itself or a neighbour."""

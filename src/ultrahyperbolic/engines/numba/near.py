@@ -12,10 +12,9 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import bounds, dissimilarity, exponentials
-from ...pairs.numba.portable import entry, inner, jit
+from ...pairs.numba.portable import entry, jit
 from .arguments import Prepared
-from .offsets import add_offset
-from .springs import both_ways, spring_of, stretched
+from .offsets import add_offset, both_ways, spring_of, stretched
 from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, smallest
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
@@ -79,16 +78,6 @@ class NearPairs:
         self.count = _collect(run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns)
 
 
-@inner
-def _offset(offsets, i):
-    return 0.0 if offsets is None else offsets[i]
-
-
-@inner
-def _largest(offsets):
-    return 0.0 if offsets is None else offsets.max()
-
-
 @jit
 def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, rows, columns):
     """Write the pairs without an edge that may count; how many, or -1 where there is no room for them.
@@ -96,9 +85,9 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
     Such a pair, less its offsets, is within ``limit`` where its w is nearer to 0 by ``margin``.
     """
     starts, neighbors, n, count = edges.offsets, edges.neighbors, points.shape[1], 0
-    w, most = np.empty(n), _largest(offsets)
+    w, most = np.empty(n), 0.0 if offsets is None else offsets.max()
     for i in range(n - 1):
-        own = limit + _offset(offsets, i)
+        own = limit + (0.0 if offsets is None else offsets[i])
         if own + most < 0.0:
             continue
         low, high = bounds(own + most, space.kind, space.radius, epsilon)
@@ -110,7 +99,7 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
                 if offsets is not None:
                     nearer = max(w[j] - margin, 0.0) if w[j] > 0.0 else min(w[j] + margin, 0.0)
                     value = dissimilarity(nearer, space.kind, space.radius, epsilon)[0]
-                    if value > own + _offset(offsets, i + 1 + j):
+                    if value > own + offsets[i + 1 + j]:
                         continue
                 if count == len(rows):
                     return -1

@@ -1,6 +1,6 @@
 """Dissimilarities on a CUDA device, with their slopes, and what is added to them: offsets of nodes, and springs.
 
-Springs are as in ``engines/numba/springs.py``: a pair of which neither direction is a tie stands for both.
+Springs are as in ``engines/numba/offsets.py``: a pair of which neither direction is a tie stands for both.
 """
 
 from __future__ import annotations

@@ -322,14 +322,6 @@ def _tile(space, i, start, count, values, scratch):
 
 
 @inner
-def _row(space, i, start, values, scratch):
-    """Distances of node i to all nodes from ``start`` on."""
-    n = space.points.shape[1]
-    for first in range(start, n, _TILE):
-        _tile(space, i, first, min(_TILE, n - first), values[first - start :], scratch)
-
-
-@inner
 def _take_off(popularity, i, start, count, values):
     """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their distances."""
     if len(popularity) > 0:
@@ -445,7 +437,8 @@ def _reduce_rows(
     values, scratch = np.empty(n), np.empty((4, _TILE))
     for i in range(first, last):
         start, here, end = i + 1 if upper else 0, offsets[i], offsets[i + 1]
-        _row(space, i, start, values, scratch)
+        for at in range(start, n, _TILE):
+            _tile(space, i, at, min(_TILE, n - at), values[at - start :], scratch)
         _take_off(space.popularity, i, start, n - start, values)
         if upper:
             for e in range(here, end):
@@ -479,14 +472,6 @@ def _tally(values, bounds, histogram):
             histogram[_search(bounds.thresholds, values[j], bounds.starts[cell], bounds.starts[cell + 1])] += 1
 
 
-@jit
-def _cells(values, low, rate, cells):
-    found = np.empty(len(values), np.int64)
-    for e in range(len(values)):
-        found[e] = _cell(values[e], low, rate, cells)
-    return found
-
-
 def _bounds(thresholds: Floats) -> Bounds:
     """With a grid that leaves out the extremes, which may be far from the rest: they share the cells at its ends."""
     finite, low, rate, cells = thresholds[np.isfinite(thresholds)], 0.0, 0.0, _CELLS * len(thresholds)
@@ -495,7 +480,10 @@ def _bounds(thresholds: Floats) -> Bounds:
         low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
         rate = cells / width if width > 0.0 else 0.0
         rate = rate if math.isfinite(rate) else 0.0
-    starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = (thresholds - low) * rate
+        found = np.where(places > 0.0, np.minimum(places, cells), 0.0).astype(np.int64)  # as `_cell` has it
+    starts = np.searchsorted(found, np.arange(cells + 2)).astype(np.int32)
     return Bounds(thresholds, low, rate, starts)
 
 
