@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -56,11 +57,11 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
         raise MemoryError(
             f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': {advice}"
         )
-    need, free = estimate(problem, machine, start(runs)), (free_bytes(), _free_on(machine.torch_device))
-    where = 1 if free[1] is not None and need.device > free[1] else 0
+    need, free = estimate(problem, machine, start(runs)), _free(machine)
+    where = int(need.device > free[1])
     raise MemoryError(
         f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} at once, need about "
-        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {(free[where] or 0) / 2**30:.1f} GiB are "
+        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {free[where] / 2**30:.1f} GiB are "
         f"free{' on the device' * where}: {advice}"
     )
 
@@ -69,9 +70,7 @@ def fits(problem: Problem, machine: Machine, start: int) -> bool:
     """Whether there is memory for a training on a resolved machine; ``start`` as of `estimate`."""
     if machine.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
         return False
-    free = free_bytes(), _free_on(machine.torch_device)
-    need = estimate(problem, machine, start)
-    return all(room is None or size <= room for size, room in zip(need, free, strict=True))
+    return all(size <= room for size, room in zip(estimate(problem, machine, start), _free(machine), strict=True))
 
 
 def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
@@ -99,8 +98,11 @@ def free_bytes() -> int | None:
     return min((size for size in (_from_meminfo(), _from_container()) if size is not None), default=None)
 
 
-def _free_on(machine: torch.device) -> int | None:
-    return int(torch.cuda.mem_get_info(machine)[0]) if machine.type == "cuda" else None
+def _free(machine: Machine) -> tuple[float, float]:
+    """Bytes of the host and of a device with memory of its own; infinite where that is not told."""
+    host, device = free_bytes(), machine.torch_device
+    there = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else math.inf
+    return math.inf if host is None else host, there
 
 
 def _from_meminfo() -> int | None:

@@ -61,7 +61,7 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
     last = exact_machine(machine, problem) if exact_end and machine.backend == "sampled" else None
     if last is None:
         return engine_of(problem, machine, group)
-    together = last.backend == "numba" and _too_many(problem, group.size) is None
+    together = last.backend == "numba" and group.size <= _slabs(problem)
     return engine_of(problem, machine, group, engine_of(problem, last, group if together else Communicator()))
 
 
@@ -118,23 +118,19 @@ def check_processes(problem: Problem, machine: Machine) -> None:
             f"backend {machine.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    why = _too_many(problem, size) if machine.backend == "numba" else None
-    if why is not None:
-        raise ProcessesError(why)
+    slabs = _slabs(problem) if machine.backend == "numba" else size
+    if size > slabs:
+        raise ProcessesError(
+            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut into {slabs} "
+            f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
+        )
 
 
-def _too_many(problem: Problem, processes: int) -> str | None:
-    """Why several processes cannot share the pairs of a problem, in words, or None."""
+def _slabs(problem: Problem) -> int:
+    """How many processes can share the pairs of a problem in compiled loops."""
     from .numba.streaming import slabs_of
 
-    n = problem.pairs.n_nodes
-    slabs = len(slabs_of(n)) - 1
-    if processes <= slabs:
-        return None
-    return (
-        f"{processes} processes are too many: the pairs of {n} nodes are cut into {slabs} "
-        f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
-    )
+    return len(slabs_of(problem.pairs.n_nodes)) - 1
 
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:

@@ -207,17 +207,15 @@ class ExactLoss:
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
             raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
         tables = self.tables(points.device)
-        found = []
-        for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)):
-            d = self.dissimilarity(points[i], points[j])
-            found.append(d if offsets is None else d - (offsets[i] + offsets[j]))
-        edges, nonedges = found
+        ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
+        edges, nonedges = (self.dissimilarity(points[i], points[j]) for i, j in ends)
+        if offsets is not None:
+            edges, nonedges = (d - (offsets[i] + offsets[j]) for d, (i, j) in zip((edges, nonedges), ends, strict=True))
         if self.pairs.heights is not None:
             heights = torch.from_numpy(self.pairs.heights).to(points)
-            i, j = tables.edges.unbind(1)
-            edges = edges + stretched(heights[i] - heights[j], spring)
-            i, j = tables.nonedges.unbind(1)
-            nonedges = nonedges + both_stretched(heights[i] - heights[j], spring, self.temperature)
+            steps, gaps = (heights[i] - heights[j] for i, j in ends)
+            edges = edges + stretched(steps, spring)
+            nonedges = nonedges + both_stretched(gaps, spring, self.temperature)
         return edges, nonedges
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:

@@ -115,10 +115,6 @@ class SampledLoss:
             _, self._listed, self._class_starts, self._places = map(self._here, pairs.incidence)
             self._most = int(self._degrees.max())
 
-    @property
-    def _per_end(self) -> int:
-        return min(self.sizes.per_end, self._most)
-
     def _here(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
@@ -153,9 +149,8 @@ class SampledLoss:
             rows, order = torch.cat((rows, alone)).sort()
             counts = torch.cat((counts, times.double() * (len(self._alone) / times.sum())))[order]
         if self.scope == "node":
-            uniform = torch.rand(
-                (len(ties), 2, self._per_end), generator=generator, device=self.device, dtype=torch.float64
-            )
+            shape = len(ties), 2, min(self.sizes.per_end, self._most)
+            uniform = torch.rand(shape, generator=generator, device=self.device, dtype=torch.float64)
             return Draw(ties, *self._at_ends(ties, uniform), rows, counts, columns)
         weaker = some(self.sizes.ties, self.m)
         return Draw(ties, weaker, torch.empty(0, device=self.device), rows, counts, columns)
@@ -164,8 +159,8 @@ class SampledLoss:
         """A sample of the weaker ties of both ends, and the logarithm of the weight of each."""
         first = self._begin[self._edges[ties]]
         there = self._class_starts[self._places[ties]] - first  # [b, 2] how many
-        taken = there.clamp_max(self._per_end)
-        place = torch.arange(self._per_end, device=self.device)
+        taken = there.clamp_max(uniform.shape[2])
+        place = torch.arange(uniform.shape[2], device=self.device)
         which = ((place + uniform) * (there.double() / taken.clamp_min(1))[..., None]).long()
         which = torch.minimum(which, (there - 1).clamp_min(0)[..., None])
         listed = self._listed[(first[..., None] + which).clamp_max_(len(self._listed) - 1)]

@@ -9,16 +9,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..pairs.kinds import KernelSpace, Kind
+from ..pairs.kinds import CONE, KernelSpace, Kind
 from .ranking import NOTHING, both_stretched, stretched
-
-# The authors' scripts replace the distance near the cone by 4|w|; see ``Kind.CONE_RULE``.
-_CONE = 5e-6
 
 
 def scale_of(space: KernelSpace) -> float:
     """The factor from a squared chord to w."""
-    return 1.0 if space.flat else 0.25 / space.radius**2
+    return 1.0 if space.time == 0 else 0.25 / space.radius**2
 
 
 def signs_of(space: KernelSpace, like: Tensor) -> Tensor:
@@ -75,7 +72,7 @@ def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float | Tensor) -> t
         return _smooth(length.square() * w.sign(), (2.0 * radius**2) * (angle * rate).abs(), epsilon)
     value, slope = radius * angle, torch.where(w.abs() > tiny, radius * rate, 0.0)
     if kind == Kind.CONE_RULE:
-        near = w.abs() < _CONE
+        near = w.abs() < CONE
         return torch.where(near, 4.0 * radius * w.abs(), value), torch.where(near, 4.0 * radius * w.sign(), slope)
     return value, slope
 
@@ -114,7 +111,7 @@ def _arc(w: Tensor, root: Tensor, *, broken: bool) -> tuple[Tensor, Tensor]:
 # How many pairs are evaluated at once: small enough for a CPU's cache, large enough to fill a GPU.
 _AT_ONCE, _AT_ONCE_ELSEWHERE = 1 << 17, 1 << 25
 
-Mapper = Callable[[Callable[[int], tuple[Tensor, ...]], Iterable[int]], Iterable[tuple[Tensor, ...]]]
+Mapper = Callable[[Callable[[int], tuple[Tensor, ...]], range], Iterable[tuple[Tensor, ...]]]
 
 
 def at_once(device: torch.device) -> int:
@@ -231,11 +228,11 @@ class GraphTable(PairTable):
 
     def log_sums(self) -> Tensor:
         """[1] log Σ exp(-d/τ) over the pairs, with their weights."""
-        found, *sums = zip(*self.mapper(self._block, range(len(self.blocks))), strict=True)
-        levels = torch.stack(found).double()
+        each, *found = zip(*self.mapper(self._block, range(len(self.blocks))), strict=True)
+        levels = torch.stack(each).double()
         level = levels.amax()
         factors = (levels - level).exp().unbind()
-        sums = [[part.double() * f for part, f in zip(parts, factors, strict=True)] for parts in sums]
+        sums = [[part.double() * f for part, f in zip(parts, factors, strict=True)] for parts in found]
         self._of_rows = torch.cat(sums[0]), torch.cat(sums[1])
         self._of_columns = reduce(torch.add, sums[2]), reduce(torch.add, sums[3])
         self._total = self._of_rows[1].sum()

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...objective import Closeness, RankedPairs
+from ...objective import Closeness
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
 from ...pairs.numba.portable import entry
@@ -66,7 +66,7 @@ class NumbaEngine(Engine):
         require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
         closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
-        n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
+        n = self.pairs.n_nodes
         positions, scratch = None, self.pairs.n_edges
         if n <= SMALL_NODES:
             i, j = np.sort(self.pairs.edges, axis=1).T
@@ -76,7 +76,7 @@ class NumbaEngine(Engine):
             self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness, self.pairs.heights,
             self.pairs.silent,
         )  # fmt: skip
-        self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
+        self._runs = [CompiledRun(self, spec, scratch) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -173,24 +173,11 @@ class NumbaEngine(Engine):
             list(mapper(each, slabs))
             if self.communicator.size > 1:
                 exchange_slabs(self.communicator, work)
-            if near is not None and not near.given_up:
+            if near is not None:
                 near.collect(*shared)
         loss, longest, shortest = _loss_and_gradient(*shared)
         weight, number = run.rules.centrality, -1 if iteration is None else iteration
         return loss + _closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
-
-    def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
-        rules = Rules(
-            OPTIMIZERS.index(spec.optimizer),
-            float(spec.schedule.drop_below),
-            float(spec.schedule.drop_factor),
-            spec.settled,
-            self.best_every,
-            self.stop_when_ordered,
-            spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
-            spec.centrality,
-        )
-        return CompiledRun(spec, rules, self.pairs, scratch, dtype)
 
 
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
@@ -208,12 +195,21 @@ def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> Non
 class CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
-    def __init__(self, spec: RunSpec, rules: Rules, pairs: RankedPairs, scratch: int, dtype: type) -> None:
-        n = pairs.n_nodes
-        self.space, self.rules = kernel_space(spec.manifold, spec.dissimilarity), rules
-        self.schedule = spec.schedule.rows
+    def __init__(self, engine: NumbaEngine, spec: RunSpec, scratch: int) -> None:
+        n, dtype = engine.pairs.n_nodes, np.dtype(engine.precision).type
+        self.space, self.schedule = kernel_space(spec.manifold, spec.dissimilarity), spec.schedule.rows
+        self.rules = Rules(
+            OPTIMIZERS.index(spec.optimizer),
+            float(spec.schedule.drop_below),
+            float(spec.schedule.drop_factor),
+            spec.settled,
+            engine.best_every,
+            engine.stop_when_ordered,
+            spec.schedule.parts if n > SMALL_NODES else 1,
+            spec.centrality,
+        )
         # What an evaluation looks at.
-        self.looks = rules.parts if n > EXACT_NODES else 1
+        self.looks = self.rules.parts if n > EXACT_NODES else 1
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         # An offset is one coordinate more of what gradients are in.

@@ -44,11 +44,6 @@ class NearPairs:
         self.found = np.empty((3, room))
         self.count, self.limit, self.margin, self.reach = 0, 0.0, 0.0, 0.0
 
-    @property
-    def given_up(self) -> bool:
-        """Whether too many pairs count for a list."""
-        return self.count < 0
-
     def look(self, run, space, now, prepared: Prepared, edges, work) -> bool:
         """The pairs without an edge into the workspace, as slabs do; False where the list may be short by now."""
         if self.count <= 0 or prepared.hot:
@@ -62,9 +57,12 @@ class NearPairs:
         return bool(_look(run, run.offsets, edges.heights, space, now, prepared, work, *listed, self.limit - shifted))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
-        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
+        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count.
+
+        The list is given up, with a count of -1, once too many pairs do.
+        """
         least = work.sums[:, 0].min()
-        if prepared.hot or not math.isfinite(least):
+        if self.count < 0 or prepared.hot or not math.isfinite(least):
             self.count = -1
             return
         self.points[:], usual = run.points, 0.0

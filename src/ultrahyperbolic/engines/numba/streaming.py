@@ -281,14 +281,6 @@ def without_exponentials(space, prepared):
     return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
-@inner
-def scale_rows(gradient, first, factor):
-    """Multiply the gradient of the nodes from ``first`` on."""
-    for k in range(len(gradient)):
-        for j in range(first, gradient.shape[1]):
-            gradient[k, j] *= factor
-
-
 @vectorized
 def push(points, i, start, count, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
@@ -353,13 +345,6 @@ def _greatest(values, count):
     return greatest
 
 
-@vectorized
-def weigh(slopes, weights, count, factor):
-    """Multiply the weights by slopes and a factor."""
-    for j in range(count):
-        weights[j] *= factor * slopes[j]
-
-
 @inner
 def add_pair(points, i, j, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
@@ -416,7 +401,9 @@ def _come_nearer(nearest, now, prepared, state, gradient, first):
         if state[TOTAL] > 0.0:
             shrink = exp((nearest - state[LEAST]) / now.tau)
             state[TOTAL] *= shrink
-            scale_rows(gradient, first, shrink)
+            for k in range(len(gradient)):
+                for j in range(first, gradient.shape[1]):
+                    gradient[k, j] *= shrink
         state[LEAST] = nearest
         return True
     return False
@@ -613,9 +600,7 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     spring = spring_of(heights, run.record)
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
-    for k in range(len(gradient)):
-        for j in range(first, n):
-            gradient[k, j] = 0.0
+    gradient[:, first:] = 0.0
     state = np.empty(6)
     state[LEAST], state[TOTAL] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[LOW] = state[LOWER] = -np.inf
