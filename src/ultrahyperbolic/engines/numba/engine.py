@@ -65,9 +65,8 @@ class NumbaEngine(Engine):
             self.name += f", {self.communicator.size} processes"
         require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
-        closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
-        n = self.pairs.n_nodes
-        positions, scratch = None, self.pairs.n_edges
+        n, positions, scratch = self.pairs.n_nodes, None, self.pairs.n_edges
+        closeness = self.closeness or Closeness.none(n)
         if n <= SMALL_NODES:
             i, j = np.sort(self.pairs.edges, axis=1).T
             positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)

@@ -27,6 +27,7 @@ from .streaming import (
     scale_of,
     smallest,
     sum_of,
+    weigh,
     without_exponentials,
 )
 
@@ -90,7 +91,8 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         held = small_closeness(values, space.radius, edges.closeness, tau, centrality, node_pulls)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
-    w[:count] = values[:count]
+    for pair in range(count):
+        w[pair] = values[pair]
     for e in range(m):
         edge_values[e] = values[positions[e]]
     heights, spring, some = edges.heights, spring_of(edges.heights, run.record), count > len(edges.neighbors)
@@ -114,8 +116,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     gradient[:] = 0.0
     add_offsets(run.offsets, gradient, weights, rest / tau)
     add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
-    for pair in range(count):
-        weights[pair] *= -rest * slopes[pair]
+    weigh(slopes, weights, count, -rest)
     for e in range(m):  # of a directed graph two may stand at one position
         weights[positions[e]] += pulls[e] * slopes[positions[e]]
     if centrality > 0.0:

@@ -57,13 +57,10 @@ class NearPairs:
         return bool(_look(run, run.offsets, edges.heights, space, now, prepared, work, *listed, self.limit - shifted))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
-        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count.
-
-        The list is given up, with a count of -1, once too many pairs do.
-        """
+        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
         least = work.sums[:, 0].min()
         if self.count < 0 or prepared.hot or not math.isfinite(least):
-            self.count = -1
+            self.count = -1  # too many pairs count for a list: it is given up
             return
         self.points[:], usual = run.points, 0.0
         if run.offsets is not None:

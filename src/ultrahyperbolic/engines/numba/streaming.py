@@ -345,6 +345,13 @@ def _greatest(values, count):
     return greatest
 
 
+@vectorized
+def weigh(slopes, weights, count, factor):
+    """Multiply the weights by slopes and a factor."""
+    for j in range(count):
+        weights[j] *= factor * slopes[j]
+
+
 @inner
 def add_pair(points, i, j, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
