@@ -89,7 +89,7 @@ def test_what_is_not_looked_at_does_not_move():
     engine = SampledEngine(pairs, [spec(sample=SampleSizes(5, 4))])
     engine.advance(state, 1)
     moved = np.flatnonzero((state.points != before).any(2)[0])
-    draw = engine._runs[0].drawn(0)
+    draw = engine._runs[0].loss.draw(engine.specs[0].seed, 0, 0)  # of the descent, at iteration 0
     ends = pairs.edges[np.concatenate((draw.ties, draw.weaker))].reshape(-1)
     assert 0 < len(moved) <= 24
     assert set(moved) <= {*ends.tolist(), *draw.columns.tolist()}

@@ -84,6 +84,8 @@ class SampledEngine(Engine):
             self.name += f", {self.communicator.size} processes"
         if self.evaluate_with is not None:
             self.name += f", then {self.evaluate_with.name}"
+        if self.stop_when_ordered:
+            raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
         self._pool: ThreadPoolExecutor | None = None
         losses: dict[Scope, SampledLoss] = {}
         self._runs: list[_SampledRun] = []
