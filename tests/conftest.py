@@ -103,7 +103,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     if find_spec("numba") is not None:
         from ultrahyperbolic.pairs.numba import reducers
 
-        count(reducers, "_in_blocks", "numba")
+        count(reducers, "reduce_rows", "numba")
     return found
 
 

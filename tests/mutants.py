@@ -116,7 +116,7 @@ MUTANTS = [
         "merged.weights[:] /= 1",
         "graph/test_fold.py::test_compiled_loops_change_nothing",
     ),
-    Mutant("engines/numba/springs.py", "-4.0 * spring / tau", "-2.0 * spring / tau", "engines/test_directed.py"),
+    Mutant("engines/numba/offsets.py", "-4.0 * spring / tau", "-2.0 * spring / tau", "engines/test_directed.py"),
     Mutant("graph/base.py", "directions[:, ::-1], directions)", "directions, directions)", "graph/test_directed.py"),
     Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1", "graph/test_hops.py"),
     Mutant(

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from machines import ON_LINUX
 from typer.testing import CliRunner
 
@@ -226,18 +225,16 @@ def test_too_many_processes_are_one_line(tmp_path):
 
 
 class Several(Communicator):
-    """One of several processes, whose bytes lie in a list."""
+    """One of several processes, whose tensors lie in a list."""
 
     def __init__(self, rank, size, sent=None):
         self.rank, self.size, self.sent = rank, size, sent
 
-    def gather_bytes(self, mine, sizes):
-        self.sent[self.rank] = mine
-        assert len(mine) == sizes[self.rank]
-        return [
-            torch.zeros(size, dtype=torch.uint8) if raw is None else raw
-            for raw, size in zip(self.sent, sizes, strict=True)
-        ]
+    def exchange(self, rooms):
+        self.sent[self.rank] = [tensor.clone() for tensor in rooms[self.rank]]
+        for mine, theirs in zip(rooms, self.sent, strict=True):
+            for tensor, other in zip(mine, theirs or mine, strict=True):
+                tensor.copy_(other)
 
 
 def test_slabs_are_shared_out_whole():

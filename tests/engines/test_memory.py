@@ -14,8 +14,7 @@ from machines import ON_LINUX
 from ultrahyperbolic import Graph, PseudoHyperboloid
 from ultrahyperbolic.engines import memory
 from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule
-from ultrahyperbolic.engines.kinds import LIBRARY_BYTES
-from ultrahyperbolic.engines.memory import estimate, free_bytes
+from ultrahyperbolic.engines.memory import LIBRARY_BYTES, estimate, free_bytes
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.start import start_bytes

@@ -10,8 +10,9 @@ from backends import random_pairs, spec_of, spread_points
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import registry
 from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.memory import estimate
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import kind_of, make_engine, resolve
+from ultrahyperbolic.engines.registry import make_engine, resolve
 from ultrahyperbolic.engines.sampled import SampledEngine
 from ultrahyperbolic.objective import RankedPairs, SampleSizes
 
@@ -88,7 +89,7 @@ def test_what_is_not_looked_at_does_not_move():
     engine = SampledEngine(pairs, [spec(sample=SampleSizes(5, 4))])
     engine.advance(state, 1)
     moved = np.flatnonzero((state.points != before).any(2)[0])
-    draw = engine._runs[0].drawn(0)
+    draw = engine._runs[0].loss.draw(engine.specs[0].seed, 0, 0)  # of the descent, at iteration 0
     ends = pairs.edges[np.concatenate((draw.ties, draw.weaker))].reshape(-1)
     assert 0 < len(moved) <= 24
     assert set(moved) <= {*ends.tolist(), *draw.columns.tolist()}
@@ -137,7 +138,7 @@ def test_all_pairs_end_a_training_by_samples_where_they_can(monkeypatch):
     monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert make_engine(problem, place, exact_end=True).evaluate_with is None
     assert resolve(Machine(), 34) == Machine(CPU, "numba"), "compiled loops look at parts of the pairs"
-    monkeypatch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
+    monkeypatch.setattr("ultrahyperbolic.engines.registry.find_spec", lambda name: None)
     assert resolve(Machine(), 34) == Machine(CPU, "sampled")
     assert resolve(Machine(), 34, problem._replace(stop_when_ordered=True)).backend == "reference"
 
@@ -146,7 +147,7 @@ def test_memory_is_linear_in_ties_and_does_not_grow_with_pairs():
     def host(n, m):
         edges = np.zeros((m, 2), dtype=np.int64)
         pairs = RankedPairs(n, edges, np.zeros(m, dtype=np.int64))
-        return kind_of("sampled").memory(Problem(pairs, [spec(sample=None)]), Machine("cpu", "sampled", 2)).host
+        return estimate(Problem(pairs, [spec(sample=None)]), Machine("cpu", "sampled", 2)).host
 
     few, many = host(10**5, 10**6), host(10**5, 3 * 10**6)
     assert many - few == 2 * 10**6 * (96 + 64)

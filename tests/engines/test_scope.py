@@ -10,11 +10,12 @@ import torch
 from backends import literal, random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.engines import kinds, registry
+from ultrahyperbolic.engines import registry
 from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.communicator import Communicator
 from ultrahyperbolic.engines.memory import estimate
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import SlowEngine, exact_machine, resolve
+from ultrahyperbolic.engines.registry import SlowEngine, engine_of, exact_machine, resolve, unfit
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 
@@ -112,18 +113,18 @@ def test_sums_by_node_take_more_memory():
     assert needed[0] < needed[1] < 2 * needed[0]
 
 
-@pytest.mark.parametrize("kind", [kinds.NUMBA, kinds.TRITON], ids=lambda kind: kind.name)
-def test_compiled_engines_say_that_they_do_not_know_it(kind, monkeypatch):
+@pytest.mark.parametrize("backend", ["numba", "triton"])
+def test_compiled_engines_say_that_they_do_not_know_it(backend, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(kinds, "find_spec", lambda name: name)
-    place = Machine("cuda" if kind.name == "triton" else "cpu", kind.name)
+    monkeypatch.setattr(registry, "find_spec", lambda name: name)
+    place = Machine("cuda" if backend == "triton" else "cpu", backend)
     problem = problem_of(random_pairs(30, "tied"))
-    assert kind.unfit(problem, place) == (
-        f"backend '{kind.name}' does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
+    assert unfit(backend, problem, place) == (
+        f"backend '{backend}' does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
     )
-    assert kind.unfit(problem._replace(specs=[replace(problem.specs[0], scope="graph")]), place) is None
+    assert unfit(backend, problem._replace(specs=[replace(problem.specs[0], scope="graph")]), place) is None
     with pytest.raises(ValueError, match="does not know scope 'node'"):
-        kind.make(problem, place)
+        engine_of(problem, place, Communicator())
 
 
 def test_the_reference_is_taken_where_nobody_has_named_an_engine(monkeypatch):

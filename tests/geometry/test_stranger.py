@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ultrahyperbolic import Logarithm, Manifold, checked
 from ultrahyperbolic.datasets import karate
-from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
-from ultrahyperbolic.engines.kinds import unknown_space
+from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.engines.registry import unfit
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.objective import RankedPairs
@@ -183,6 +183,6 @@ def test_a_graph_is_embedded(stranger, optimizer, dissimilarity, generator):
 
 def test_compiled_loops_say_that_they_do_not_know_it(stranger):
     spec = RunSpec(stranger, Schedule.constant(1, temperature=1.0, step=1.0))
-    why = unknown_space(Problem(RankedPairs.of(karate()), [spec]))
+    why = unfit("numba", Problem(RankedPairs.of(karate()), [spec]), Machine("cpu"))
     assert why == "no compiled loop knows LinesTimesSphere"
     assert Geometry.of_manifold(stranger) is None

@@ -126,7 +126,7 @@ def class_sums(loss, points, draw, measure):
     rest = loss._table(draw, local, draw.rows, draw.columns).log_sums().exp()
     if loss.scope == "node":
         return rest, torch.empty(0)
-    scores = local.scores(loss._edges[draw.weaker]).values.exp()
+    scores = local.scores(loss._edges[draw.weaker])[0].exp()
     sums = torch.cat((scores.new_zeros(1), scores.cumsum(0))) * (loss.m / len(draw.weaker))
     return rest, sums[torch.searchsorted(draw.weaker, loss._starts)]
 

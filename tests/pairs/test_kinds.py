@@ -14,8 +14,8 @@ from ultrahyperbolic.pairs.kinds import KernelSpace, Kind, kernel_space
 def test_spaces():
     assert kernel_space(Euclidean(3), "geodesic") == KernelSpace(0, 1.0, Kind.FLAT_SQUARED)
     assert kernel_space(PseudoHyperboloid(2, 1, -4.0), "cone-rule") == KernelSpace(2, 2.0, Kind.CONE_RULE)
-    assert kernel_space(Euclidean(3), "distance").flat
-    assert not kernel_space(PseudoHyperboloid(2, 0), "distance").flat
+    assert kernel_space(Euclidean(3), "distance").time == 0
+    assert kernel_space(PseudoHyperboloid(2, 0), "distance").time == 1
 
 
 def test_the_distance_is_known_where_geodesics_join_all_pairs():

@@ -177,7 +177,7 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
         said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
         assert said_of(caplog) == ("sampled", said)
     with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
+        patch.setattr("ultrahyperbolic.engines.registry.find_spec", lambda name: None)
         patch.setattr(
             "ultrahyperbolic.training.execution.Pace.fitted",
             lambda self, config, limit: replace(config, iterations=20),

@@ -103,7 +103,7 @@ def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, c
 @pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 @pytest.mark.parametrize(("seconds", "backend"), [(0.001, "reference"), (10.0, "sampled")])
 def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
-    monkeypatch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
+    monkeypatch.setattr("ultrahyperbolic.engines.registry.find_spec", lambda name: None)
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
         cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
     )))  # fmt: skip

@@ -120,7 +120,7 @@ def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
 @pytest.fixture
 def too_many(monkeypatch):
     """A graph with too many pairs to look at all, by limits that are low."""
-    for module in ("registry", "numba.engine", "kinds"):
+    for module in ("registry", "numba.engine", "memory"):
         monkeypatch.setattr(f"ultrahyperbolic.engines.{module}.EXACT_NODES", 100)
     for module in (MODULE, train):
         monkeypatch.setattr(module, "SAMPLED_NODES", 100)

@@ -12,6 +12,7 @@ from ..arrays import Floats, Ints
 from ..geometry import Manifold, Product
 from ..loop import Every, Progress
 from ..objective import RankedPairs
+from ..objective.ranking import both_stretched, stretched
 from ..rounding import asinh
 from .base import OF_NODES, BatchState, RunSpec
 from .reference import pair_function
@@ -139,28 +140,25 @@ def _losses(
     pairs: RankedPairs, drawn: Ints, spec: RunSpec, state: BatchState, run: int, springs: Sequence[float]
 ) -> list[float]:
     """The ranking loss, estimated from some pairs, for each κ."""
-    heights = np.zeros(pairs.n_nodes) if pairs.heights is None else pairs.heights
     iteration = min(state.iteration, len(spec.schedule) - 1)
     tau, distance = float(spec.schedule.temperature[iteration]), pair_function(spec, iteration)
     points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy())
+    offsets, heights = torch.from_numpy(state.offsets[run]), torch.as_tensor(pairs.heights)
 
-    def lengths(ends: Ints) -> tuple[Floats, Floats]:
+    def lengths(ends: Ints) -> tuple[torch.Tensor, torch.Tensor]:
         """Without springs, and the difference of heights."""
-        i, j = ends.T
-        popularity = state.offsets[run][i] + state.offsets[run][j]
-        return distance(points[i], points[j]).numpy() - popularity, heights[i] - heights[j]
+        i, j = torch.from_numpy(np.ascontiguousarray(ends)).unbind(1)
+        return distance(points[i], points[j]) - (offsets[i] + offsets[j]), heights[i] - heights[j]
 
     every = -(-pairs.n_edges // _TIES) or 1
     (ties, steps), (others, gaps) = lengths(pairs.edges[::every]), lengths(drawn)
-    weaker, silent = -(-pairs.weaker[::every] // every), -(-pairs.silent // every)
+    weaker, silent = torch.from_numpy(-(-pairs.weaker[::every] // every)), -(-pairs.silent // every)
     # Of many edges, and of the pairs without one, each stands for others: here for as many as an edge does.
-    gaps, scale = np.abs(gaps), math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
+    scale = math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
     found = []
     for spring in springs:
-        rest = -(others + spring * np.square(gaps - 1.0)) / tau + np.log1p(np.exp(-4.0 * spring / tau * gaps))
-        scores = -(ties + spring * np.square(steps - 1.0)) / tau
-        most = rest.max(initial=-np.inf)
-        start = most + math.log(np.exp(rest - most).sum()) + scale if len(rest) else -np.inf
-        below = np.logaddexp.accumulate(np.concatenate(([start], scores)))[weaker]
-        found.append(float(np.logaddexp(0.0, below - scores + math.log(every))[silent:].sum()))
+        rest, scores = (others + both_stretched(gaps, spring, tau)) / -tau, (ties + stretched(steps, spring)) / -tau
+        start = torch.logsumexp(rest, 0, keepdim=True) + scale
+        below = torch.logcumsumexp(torch.cat((start, scores)), 0)[weaker]
+        found.append(float(torch.logaddexp(torch.zeros(()), below - scores + math.log(every))[silent:].sum()))
     return found

@@ -7,7 +7,7 @@ thread of it says from time to time that it is there.
 
 from __future__ import annotations
 
-import itertools
+import io
 import os
 import pickle
 import platform
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
+from itertools import chain
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from ..version import __version__
 _PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
 # How often in that time the first process says that it is there.
 _PULSES = 4
-# Headers that are not the number of parts of a message.
+# Headers that are not the length of a message.
 _WAIT, _LEAVE = -1, -2
 
 P = ParamSpec("P")
@@ -68,12 +69,11 @@ class Communicator:
         """The values of all processes."""
         return [mine]
 
-    def gather_bytes(self, mine: Tensor, sizes: Sequence[int]) -> list[Tensor]:
-        """The bytes of all processes; ``sizes`` says how many each has."""
-        return [mine]
+    def exchange(self, rooms: Sequence[Sequence[Tensor]]) -> None:
+        """Fill the tensors of all processes, ``rooms[rank]``, each of one type and shape everywhere, bit for bit."""
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> Iterable[Tensors]:
-        """The tuples of tensors of all processes, bit for bit, those of the first before those of the second."""
+        """The tuples of tensors of all processes, those of the first before those of the second."""
         return mine
 
     def owned(self, count: int, rank: int | None = None) -> range:
@@ -128,26 +128,19 @@ class _Joined(Communicator):
 
     def share(self, value: T) -> T:
         if self.rank == 0:
-            buffers: list[pickle.PickleBuffer] = []
-            pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-            raw = [memoryview(pickled), *(buffer.raw() for buffer in buffers)]
-            parts = [np.asarray(bytearray(each) if each.readonly else each, dtype=np.uint8) for each in raw]
-            self.head(len(parts))
-            sizes = torch.tensor([len(part) for part in parts])
+            stream = io.BytesIO()
+            pickle.dump(value, stream, protocol=5)
+            message = np.asarray(stream.getbuffer())
+            self.head(len(message))
         else:
-            count = _WAIT
-            while count == _WAIT:
-                count = self.head(count)
-            if count == _LEAVE:
+            size = _WAIT
+            while size == _WAIT:
+                size = self.head(size)
+            if size == _LEAVE:
                 raise _Left
-            sizes = torch.empty(count, dtype=torch.int64)
-        self.follow(sizes)
-        if self.rank > 0:
-            parts = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
-        for part in parts:
-            if len(part):
-                self.follow(torch.from_numpy(part))
-        return value if self.rank == 0 else pickle.loads(parts[0].data, buffers=parts[1:])
+            message = np.empty(size, dtype=np.uint8)
+        self.follow(torch.from_numpy(message))
+        return value if self.rank == 0 else pickle.loads(message.data)
 
     def follow(self, tensor: Tensor) -> None:
         whole = tensor.contiguous()
@@ -162,28 +155,26 @@ class _Joined(Communicator):
             dist.all_gather_object(found, mine)
         return found
 
-    def gather_bytes(self, mine: Tensor, sizes: Sequence[int]) -> list[Tensor]:
-        room = torch.zeros(max(sizes), dtype=torch.uint8, device=mine.device)
-        room[: len(mine)] = mine
-        rooms = [torch.empty_like(room) for _ in sizes]
+    def exchange(self, rooms: Sequence[Sequence[Tensor]]) -> None:
+        device = next((tensor.device for some in rooms for tensor in some), None)
+        length = max(sum(map(_padded, some)) for some in rooms)
+        messages = [torch.empty(length, dtype=torch.uint8, device=device) for _ in rooms]
+        mine = torch.empty_like(messages[0])
+        for tensor, place in _places(rooms[self.rank], mine):
+            place.copy_(tensor)
         with self._connection():
-            dist.all_gather(rooms, room)
-        return [found[:size] for found, size in zip(rooms, sizes, strict=True)]
+            dist.all_gather(messages, mine)
+        for some, message in zip(rooms, messages, strict=True):
+            for tensor, place in _places(some, message):
+                tensor.copy_(place)
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> list[Tensors]:
         tensors = list(mine)
-        shapes = self.gather([[(tensor.dtype, tensor.shape) for tensor in some] for some in tensors])
-        # In a message every tensor begins at a multiple of 8.
-        rooms = [[size + -size % 8 for some in each for size in map(_bytes, some)] for each in shapes]
-        raw = (tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in itertools.chain.from_iterable(tensors))
-        padded = (torch.nn.functional.pad(each, (0, -len(each) % 8)) for each in raw)
-        packed = torch.cat((torch.empty(0, dtype=torch.uint8, device=device), *padded))
-        found = []
-        for message, room, each in zip(self.gather_bytes(packed, [*map(sum, rooms)]), rooms, shapes, strict=True):
-            parts = iter(torch.split(message, room))
-            for some in each:
-                found.append(tuple(next(parts)[: _bytes(kind)].view(kind[0]).reshape(kind[1]) for kind in some))
-        return found
+        shapes = self.gather([[(tensor.shape, tensor.dtype) for tensor in some] for some in tensors])
+        rooms = [[tuple(torch.empty(k, dtype=t, device=device) for k, t in some) for some in each] for each in shapes]
+        rooms[self.rank] = tensors
+        self.exchange([[*chain.from_iterable(some)] for some in rooms])
+        return [*chain.from_iterable(rooms)]
 
     def made(self, make: Callable[[], T]) -> T:
         found, wrong = None, ""
@@ -326,6 +317,14 @@ def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
             )
 
 
-def _bytes(kind: tuple[torch.dtype, torch.Size]) -> int:
-    """Of a tensor."""
-    return kind[0].itemsize * kind[1].numel()
+def _padded(tensor: Tensor) -> int:
+    """Bytes of a tensor in a message, where each begins at a multiple of 8."""
+    return tensor.nbytes + -tensor.nbytes % 8
+
+
+def _places(tensors: Iterable[Tensor], message: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tensors, each with its place in a message of bytes."""
+    at = 0
+    for tensor in tensors:
+        yield tensor, message[at : at + tensor.nbytes].view(tensor.dtype).view(tensor.shape)
+        at += _padded(tensor)

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
+from ..objective import closeness_bytes
 from ..objective.ranking import MAX_NODES
-from .base import Machine, Memory, Problem
+from ..objective.tables import at_once
+from ..pairs import usable_threads
+from .base import EXACT_NODES, Machine, Memory, Problem
 from .communicator import processes_here
-from .kinds import batch_bytes
-from .registry import kind_of, resolve
+from .numba.arguments import SMALL_NODES
+from .registry import resolve, unfit
+from .sampled import default_sizes
+
+# Bytes: of compilers and kernels whatever is trained, and of a sorted edge (ends, class, order, neighbours).
+LIBRARY_BYTES, _EDGE = 192 << 20, 8 * 8
+# Triton: nodes up to which a bitmap tells ties; points whose partial gradients fill a device, beyond one for each.
+_LISTED_NODES, _ROWS = 32_768, 1 << 18
+# Reference: bytes of a pair in the lists (its ends, and where they are found); numbers that autograd keeps of a pair,
+# besides 5 for each coordinate, and where sums are by node, of a node and its edges, and of a pair.
+_LISTED_PAIR, _PAIR_VALUES, _NODE_TABLES, _NODE_VALUES = 32, 42, 6, 10
+# Sampled: bytes of a tie for itself (ends, neighbours and keys while they are sorted) and where sums are by node, of a
+# drawn tie with what is computed of it, and of a pair of a table, times those evaluated at once.
+_TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
 
 
 def estimate(problem: Problem, machine: Machine, start: int = 0) -> Memory:
     """Bytes that a training takes on the host and on its device; ``start`` are those of making the starting points."""
-    engine = kind_of(machine.backend).memory(problem, machine)
+    engine = _BYTES[machine.backend](problem, machine)
     others = (processes_here() - 1) * engine.host
     return Memory(max(engine.host, batch_bytes(problem) + start) + others, engine.device)
 
@@ -31,7 +48,7 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
 
     def fitting(machine: Machine, count: int = runs) -> bool:
         some = problem._replace(specs=problem.specs[:count])
-        return kind_of(machine.backend).unfit(problem, machine) is None and fits(some, machine, start(count))
+        return unfit(machine.backend, problem, machine) is None and fits(some, machine, start(count))
 
     if fitting(machine):
         return
@@ -40,11 +57,11 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
         raise MemoryError(
             f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': {advice}"
         )
-    need, free = estimate(problem, machine, start(runs)), (free_bytes(), _free_on(machine.torch_device))
-    where = 1 if free[1] is not None and need.device > free[1] else 0
+    need, free = estimate(problem, machine, start(runs)), _free(machine)
+    where = int(need.device > free[1])
     raise MemoryError(
         f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} at once, need about "
-        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {(free[where] or 0) / 2**30:.1f} GiB are "
+        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {free[where] / 2**30:.1f} GiB are "
         f"free{' on the device' * where}: {advice}"
     )
 
@@ -53,9 +70,7 @@ def fits(problem: Problem, machine: Machine, start: int) -> bool:
     """Whether there is memory for a training on a resolved machine; ``start`` as of `estimate`."""
     if machine.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
         return False
-    free = free_bytes(), _free_on(machine.torch_device)
-    need = estimate(problem, machine, start)
-    return all(room is None or size <= room for size, room in zip(need, free, strict=True))
+    return all(size <= room for size, room in zip(estimate(problem, machine, start), _free(machine), strict=True))
 
 
 def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
@@ -83,8 +98,11 @@ def free_bytes() -> int | None:
     return min((size for size in (_from_meminfo(), _from_container()) if size is not None), default=None)
 
 
-def _free_on(machine: torch.device) -> int | None:
-    return int(torch.cuda.mem_get_info(machine)[0]) if machine.type == "cuda" else None
+def _free(machine: Machine) -> tuple[float, float]:
+    """Bytes of the host and of a device with memory of its own; infinite where that is not told."""
+    host, device = free_bytes(), machine.torch_device
+    there = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else math.inf
+    return math.inf if host is None else host, there
 
 
 def _from_meminfo() -> int | None:
@@ -105,3 +123,74 @@ def _from_container() -> int | None:
         return most - used + int(rest.partition("inactive_file ")[2].split()[0])
     except (OSError, ValueError, IndexError):  # "max" is no number: no limit
         return None
+
+
+def batch_bytes(problem: Problem) -> int:
+    """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
+    n, widths = problem.pairs.n_nodes, problem.widths
+    held = closeness_bytes(n) if any(spec.centrality for spec in problem.specs) else 0
+    return 8 * n * len(widths) * (11 * max(widths) + 5) + _EDGE * problem.pairs.n_edges + LIBRARY_BYTES + held
+
+
+def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
+    """The batch on the host, and again on the device with the partial gradients and the edges."""
+    n, m, runs, widest = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs), max(problem.widths)
+    item = 8 if machine.precision == "float64" else 4
+    passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
+    passes += runs * 6 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
+    # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
+    passes += 5 * 8 * (2 * m + n) if n > _LISTED_NODES else 0
+    popular = sum(spec.popularity for spec in problem.specs)
+    if popular:
+        # One row more of the partial gradients, and of each run offsets and what edges pull.
+        passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
+    return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
+
+
+def _numba_bytes(problem: Problem, machine: Machine) -> Memory:
+    """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
+    n, m, runs = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs)
+    # An offset is one coordinate more.
+    coordinates = sum(problem.widths) + sum(spec.popularity for spec in problem.specs)
+    from .numba.streaming import ROWS, TILE, slabs_of
+
+    item = 4 if machine.precision == "float32" else 8
+    parts = n > EXACT_NODES and all(spec.schedule.parts > 1 for spec in problem.specs)
+    slabs = len(slabs_of(n, sample=parts)) - 1
+    passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
+    passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
+    if n > SMALL_NODES and not parts:
+        from .numba.near import ENTRY_BYTES, most_entries
+
+        # What the finish lists, and where the points were when it did.
+        passes += runs * ENTRY_BYTES * most_entries(n) + 8 * coordinates * n
+    return Memory(batch_bytes(problem) + passes)
+
+
+def _reference_bytes(problem: Problem, machine: Machine) -> Memory:
+    """All pairs, and what autograd keeps of them; runs are computed one after the other."""
+    n = problem.pairs.n_nodes
+    pairs = n * (n - 1) // 2
+    values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
+    tables = 0
+    if any(spec.scope == "node" for spec in problem.specs):
+        # A row for each node, as long as that of the node of most edges; and of each pair once more its ends.
+        degrees = np.bincount(problem.pairs.edges.reshape(-1), minlength=1)
+        tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
+    return Memory(batch_bytes(problem) + _LISTED_PAIR * pairs + 2 * n * n + values + tables)
+
+
+def _sampled_bytes(problem: Problem, machine: Machine) -> Memory:
+    """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
+    device, m = machine.torch_device, problem.pairs.n_edges
+    sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
+    most = max((min(size.ties, m) for size in sizes), default=0)
+    nodes = any(spec.scope == "node" for spec in problem.specs)
+    blocks = (machine.threads or usable_threads()) if device.type == "cpu" else 1
+    own = _TIE * m + _DRAWN * most * (1 + 4 * nodes) + _PAIR * at_once(device) * blocks + _NODE_TIE * m * nodes
+    if device.type == "cpu":
+        return Memory(batch_bytes(problem) + own)
+    return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
+
+
+_BYTES = {"triton": _triton_bytes, "numba": _numba_bytes, "reference": _reference_bytes, "sampled": _sampled_bytes}

@@ -54,11 +54,11 @@ class ReferenceEngine(Engine):
                 spring = float(state.record["spring"][run])
                 loss, edges, nonedges = self.objective(run, spec, points, state.iteration, 1, offsets, spring)
                 loss = loss + self._held(spec, points, offsets, state.iteration, descends=False)
-                gradient, slopes = _gradients(loss, points, offsets)
+                gradient, *slopes = torch.autograd.grad(loss, [points] if offsets is None else [points, offsets])
             found.loss[run] = float(loss.detach())
             found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
-            if slopes is not None:
-                found.offsets[run] = slopes.cpu().numpy()
+            if slopes:
+                found.offsets[run] = slopes[0].cpu().numpy()
             found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
         return found
 
@@ -127,11 +127,11 @@ class ReferenceEngine(Engine):
             record["done_at"] = iteration
             return value
         step, longest = step_of(spec, record, iteration, value)
-        gradient, slopes = _gradients(loss, variable, offsets)
+        gradient, *slopes = torch.autograd.grad(loss, [variable] if offsets is None else [variable, offsets])
         moved, near = moved_by(spec, variable.detach(), gradient, step, longest)
         held[run, :, :width] = moved.cpu().numpy()
-        if offsets is not None and slopes is not None:
-            state.offsets[run] = shifted_by(offsets.detach(), slopes, near, step, longest).cpu().numpy()
+        if offsets is not None:
+            state.offsets[run] = shifted_by(offsets.detach(), slopes[0], near, step, longest).cpu().numpy()
         if spec.optimizer == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
         return value
@@ -170,14 +170,6 @@ def shifted_by(
     length = float(slopes.square().mean().sqrt()) * step
     shifted = offsets - (step if length <= longest else step * longest / length) * slopes
     return torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets)
-
-
-def _gradients(
-    loss: torch.Tensor, points: torch.Tensor, offsets: torch.Tensor | None
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The gradient in the points, and that in the offsets where there are some."""
-    gradient, *slopes = torch.autograd.grad(loss, [points] if offsets is None else [points, offsets])
-    return gradient, slopes[0] if slopes else None
 
 
 @contextmanager

@@ -10,13 +10,26 @@ import torch
 
 from ..checks import check_choice, check_count
 from ..objective.ranking import MAX_NODES
-from .base import BACKENDS, EXACT_NODES, EXACT_NODES_ON_CUDA, MEETS, PRECISIONS, Backend, Engine, Machine, Problem
+from ..pairs.kinds import kernel_space
+from .base import (
+    BACKENDS,
+    EXACT_NODES,
+    EXACT_NODES_ON_CUDA,
+    MEETS,
+    PRECISIONS,
+    Backend,
+    Engine,
+    Machine,
+    Problem,
+    require_scope,
+)
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
-from .kinds import NUMBA, REFERENCE, SAMPLED, TRITON, EngineKind
+from .reference import ReferenceEngine
+from .sampled import SampledEngine
 
-# Those that look at all pairs, the fastest first.
-KINDS: tuple[EngineKind, ...] = (TRITON, NUMBA, REFERENCE)
-_BY_NAME = {kind.name: kind for kind in (*KINDS, SAMPLED)}
+# Those that look at all pairs, the fastest first; and where compiled ones compute.
+_OF_ALL_PAIRS: tuple[Backend, ...] = ("triton", "numba", "reference")
+_COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 # A GPU looks at one in this many parts of the pairs, where these are no more than it sees in a millisecond or two.
@@ -48,13 +61,54 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
     if group.size > 1:
         check_processes(problem, machine)
         machine = replace(machine, device=own_device(machine.torch_device), threads=machine.threads or 1)
-    if machine.backend != "sampled":
-        return kind_of(machine.backend).make(problem, machine, group)
-    last = exact_machine(machine, problem) if exact_end else None
+    last = exact_machine(machine, problem) if exact_end and machine.backend == "sampled" else None
     if last is None:
-        return SAMPLED.make(problem, machine, group)
-    helping = group if last.backend == "numba" and NUMBA.unfit_together(problem, group.size) is None else None
-    return SAMPLED.make(problem, machine, group, kind_of(last.backend).make(problem, last, helping))
+        return engine_of(problem, machine, group)
+    together = last.backend == "numba" and group.size <= _slabs(problem)
+    return engine_of(problem, machine, group, engine_of(problem, last, group if together else Communicator()))
+
+
+def engine_of(problem: Problem, machine: Machine, group: Communicator, evaluate_with: Engine | None = None) -> Engine:
+    """The engine of a resolved machine, loaded when it is made; one that draws samples ``evaluate_with`` another."""
+    device = machine.torch_device
+    if machine.backend == "triton":
+        from .triton.engine import TritonEngine
+
+        return TritonEngine(*problem, device=device, precision=machine.precision or "float32")
+    if machine.backend == "numba":
+        from .numba.engine import NumbaEngine
+
+        return NumbaEngine(*problem, machine.threads, machine.precision or "float64", group)
+    if machine.backend == "reference":
+        return ReferenceEngine(*problem, device=device)
+    precision = machine.precision or ("float64" if device.type == "cpu" else "float32")
+    return SampledEngine(*problem, device, machine.threads, precision, group, evaluate_with)
+
+
+def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | None:
+    """Why an engine cannot compute a problem (without one: any) on a machine, in words; None where it can."""
+    if backend == "reference":  # which knows every manifold
+        single = "precision 'float32' is of the backends numba and triton: the reference is float64"
+        return single if machine.precision == "float32" else None
+    if backend in _COMPILED_FOR:
+        if find_spec(backend) is None:
+            return f"backend {backend!r} needs the {backend} package, which is not installed"
+        if machine.torch_device.type != _COMPILED_FOR[backend]:
+            return f"backend {backend!r} computes on {_COMPILED_FOR[backend]}, got device {machine.device}"
+        if backend == "triton" and not torch.cuda.is_available():
+            return "backend 'triton' needs a CUDA device, and torch finds none"
+    if problem is None:
+        return None
+    if backend == "sampled" and problem.stop_when_ordered:
+        return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
+    try:
+        for spec in problem.specs:
+            kernel_space(spec.manifold, spec.dissimilarity)
+        if backend in _COMPILED_FOR:
+            require_scope(backend, problem.specs)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def check_processes(problem: Problem, machine: Machine) -> None:
@@ -67,9 +121,19 @@ def check_processes(problem: Problem, machine: Machine) -> None:
             f"backend {machine.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    why = NUMBA.unfit_together(problem, size) if machine.backend == "numba" else None
-    if why is not None:
-        raise ProcessesError(why)
+    slabs = _slabs(problem) if machine.backend == "numba" else size
+    if size > slabs:
+        raise ProcessesError(
+            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut into {slabs} "
+            f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
+        )
+
+
+def _slabs(problem: Problem) -> int:
+    """How many processes can share the pairs of a problem in compiled loops."""
+    from .numba.streaming import slabs_of
+
+    return len(slabs_of(problem.pairs.n_nodes)) - 1
 
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:
@@ -98,14 +162,14 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
     if machine.backend != "auto":
-        unfit = kind_of(machine.backend).unfit(problem, machine)
-        if unfit is not None:
-            raise ValueError(unfit)
+        why = unfit(machine.backend, problem, machine)
+        if why is not None:
+            raise ValueError(why)
         return machine
     exactly = ends_exactly(n_nodes, machine)
     found = _of_all_pairs(machine, problem, tell=exactly)
     # Parts of the pairs are for compiled loops: torch draws ties, too.
-    if found.backend == "reference" and not exactly and SAMPLED.unfit(problem, machine) is None:
+    if found.backend == "reference" and not exactly and unfit("sampled", problem, machine) is None:
         return replace(machine, backend="sampled")
     return found
 
@@ -113,13 +177,13 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
 def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = True) -> Machine:
     """The machine with the fastest engine there that looks at all pairs, or at parts of them."""
     why: list[str] = []
-    for kind in KINDS:
-        unfit = kind.unfit(problem, machine)
-        if unfit is None:
-            if kind.name == "reference" and tell:
+    for backend in _OF_ALL_PAIRS:
+        reason = unfit(backend, problem, machine)
+        if reason is None:
+            if backend == "reference" and tell:
                 _tell(machine, why)
-            return replace(machine, backend=kind.name)
-        why.append(unfit)
+            return replace(machine, backend=backend)
+        why.append(reason)
     raise ValueError(why[-1])
 
 
@@ -128,11 +192,6 @@ def others_met(machine: Machine, n_nodes: int) -> int:
     if machine.backend != "triton":
         return MEETS if ends_exactly(n_nodes, machine) else round(MEETS / FEWER)
     return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _PAIRS_ON_CUDA // n_nodes))
-
-
-def kind_of(backend: Backend) -> EngineKind:
-    """The engine of a name, which is not ``"auto"``: `resolve` says what that comes to."""
-    return _BY_NAME[backend]
 
 
 def find_device(device: str | torch.device) -> torch.device:

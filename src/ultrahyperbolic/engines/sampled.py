@@ -19,10 +19,10 @@ from torch import Tensor
 
 from ..arrays import Floats
 from ..objective import SampledLoss, SampleSizes, Scope
-from ..objective.sampled import Draw, Estimate, Measure
+from ..objective.sampled import Estimate, Measure
 from ..pairs import usable_threads
 from ..pairs.kinds import KernelSpace, kernel_space
-from .base import BatchState, Engine, Evaluation, Machine, Precision, RunSpec
+from .base import BatchState, Engine, Evaluation, Precision, RunSpec
 from .communicator import Communicator
 from .reference import moved_by, shifted_by, step_of, torch_threads
 
@@ -41,11 +41,6 @@ def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
     return SampleSizes(max(1, min(n_edges, _TIES if device.type == "cpu" else _TIES_ELSEWHERE)))
 
 
-def precision_of(machine: Machine) -> Precision:
-    """Of the pairs of a batch, on a resolved machine."""
-    return machine.precision or ("float64" if machine.torch_device.type == "cpu" else "float32")
-
-
 class _SampledRun(NamedTuple):
     """What is known of a run before its first iteration."""
 
@@ -59,22 +54,14 @@ class _SampledRun(NamedTuple):
         schedule = self.spec.schedule
         return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]), spring)
 
-    def drawn(self, iteration: int) -> Draw:
-        """What an iteration looks at."""
-        return self.loss.draw(self.spec.seed, _DESCENT, iteration)
-
     def judged(self, points: Tensor, offsets: Tensor | None, iteration: int, spring: float) -> Estimate:
         """The objective of an iteration, by the sample that stays the same."""
         drawn = self.judge.draw(self.spec.seed, _JUDGEMENT)
         return self.judge(points, offsets, drawn, self.measure(iteration, spring))
 
 
-class OnDevice(NamedTuple):
-    """The arrays of a run on the device; on the CPU they are those of the batch."""
-
-    points: Tensor
-    free: Tensor
-    offsets: Tensor | None
+# The points, the free parameters and the offsets of a run on the device; on the CPU they are those of the batch.
+OnDevice = tuple[Tensor, Tensor, Tensor | None]
 
 
 @dataclass
@@ -124,7 +111,7 @@ class SampledEngine(Engine):
                 held = self._hold(state, number, run.spec)
                 for step in range(iterations):
                     losses[number, step] = self._iterate(state, number, run, held, state.iteration + step)
-                self._copy_back(state, number, run.spec, held)
+                self._copy_back(state, number, held)
                 if state.iteration + iterations <= run.spec.settled:
                     self._keep(state, number, state.iteration + iterations - 1)
         state.iteration += iterations
@@ -149,43 +136,43 @@ class SampledEngine(Engine):
         found.longest[:] = found.shortest[:] = np.nan
         with self._computing():
             for number, run in enumerate(self._runs):
-                held = self._hold(state, number, run.spec)
-                spring = float(state.record["spring"][number])
-                estimate = run.judged(held.points, held.offsets, state.iteration, spring)
+                points, _, offsets = self._hold(state, number, run.spec)
+                estimate = run.judged(points, offsets, state.iteration, float(state.record["spring"][number]))
                 nodes = estimate.nodes.cpu().numpy()
                 found.loss[number] = float(estimate.loss)
-                found.gradient[number, nodes, : held.points.shape[1]] = estimate.gradient.cpu().numpy()
+                found.gradient[number, nodes, : points.shape[1]] = estimate.gradient.cpu().numpy()
                 if estimate.offsets is not None:
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
 
     def _iterate(self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
-        spec, record = run.spec, state.record[number]
+        spec, record, (points, free, offsets) = run.spec, state.record[number], held
         spring = float(record["spring"])
         record["longest"] = record["shortest"] = math.nan
         due = iteration == spec.settled or iteration % max(self.best_every, _LOOK_EVERY) == 0
         if iteration >= spec.settled and due:
-            loss = float(run.judged(held.points, held.offsets, iteration, spring).loss)
+            loss = float(run.judged(points, offsets, iteration, spring).loss)
             if loss < record["best_loss"]:
-                self._copy_back(state, number, spec, held)
+                self._copy_back(state, number, held)
                 self._keep(state, number, iteration)
                 record["best_loss"] = loss
-        found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration, spring))
+        drawn = run.loss.draw(spec.seed, _DESCENT, iteration)
+        found = run.loss(points, offsets, drawn, run.measure(iteration, spring))
         value, nodes = float(found.loss), found.nodes
         step, longest = step_of(spec, record, iteration, value)
         phi = spec.optimizer == "phi"
-        before, gradient = (held.free if phi else held.points)[nodes], found.gradient
+        before, gradient = (free if phi else points)[nodes], found.gradient
         if phi:
             variable = before.clone().requires_grad_()
             (gradient,) = torch.autograd.grad(spec.manifold.phi(variable), variable, gradient)
         moved, near = moved_by(spec, before, gradient, step, longest)
         if phi:
-            held.free[nodes] = moved
+            free[nodes] = moved
             moved = spec.manifold.phi(moved)
-        held.points[nodes] = moved
-        if held.offsets is not None and found.offsets is not None:
-            held.offsets[nodes] = shifted_by(held.offsets[nodes], found.offsets, near, step, longest)
+        points[nodes] = moved
+        if offsets is not None and found.offsets is not None:
+            offsets[nodes] = shifted_by(offsets[nodes], found.offsets, near, step, longest)
         return value
 
     def _hold(self, state: BatchState, number: int, spec: RunSpec) -> OnDevice:
@@ -193,9 +180,9 @@ class SampledEngine(Engine):
         points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
         offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
         points = points.to(self.device)
-        held = OnDevice(points, free.to(self.device) if spec.optimizer == "phi" else points, offsets)
-        self._follow(held.points, *([held.free] if spec.optimizer == "phi" else []), held.offsets)
-        return held
+        free = free.to(self.device) if spec.optimizer == "phi" else points
+        self._follow(points, None if free is points else free, offsets)
+        return points, free, offsets
 
     def _follow(self, *tensors: Tensor | None) -> None:
         """On CUDA, where sums have no order, take what the first process has; on the CPU it is the same."""
@@ -203,25 +190,24 @@ class SampledEngine(Engine):
             if tensor is not None:
                 self.communicator.follow(tensor)
 
-    def _copy_back(self, state: BatchState, number: int, spec: RunSpec, held: OnDevice) -> None:
+    def _copy_back(self, state: BatchState, number: int, held: OnDevice) -> None:
         """Let the batch know where a run stands; on the CPU it does."""
         if self.device.type == "cpu":
             return
-        width = spec.manifold.ambient_dim
-        state.points[number, :, :width] = held.points.cpu().numpy()
-        if spec.optimizer == "phi":
-            state.free[number, :, :width] = held.free.cpu().numpy()
-        if held.offsets is not None:
-            state.offsets[number] = held.offsets.cpu().numpy()
+        points, free, offsets = held
+        state.points[number, :, : points.shape[1]] = points.cpu().numpy()
+        if free is not points:
+            state.free[number, :, : points.shape[1]] = free.cpu().numpy()
+        if offsets is not None:
+            state.offsets[number] = offsets.cpu().numpy()
 
     def _keep(self, state: BatchState, number: int, iteration: int) -> None:
         """Take the points of a run for its best."""
         state.best[number], state.best_offsets[number] = state.points[number], state.offsets[number]
         state.record["best_iteration"][number] = iteration
 
-    def _map(self, work: Callable[[int], tuple[Tensor, ...]], numbers: Iterable[int]) -> Iterable[tuple[Tensor, ...]]:
-        every = list(numbers)
-        mine = [every[k] for k in self.communicator.owned(len(every))]
+    def _map(self, work: Callable[[int], tuple[Tensor, ...]], numbers: range) -> Iterable[tuple[Tensor, ...]]:
+        mine = self.communicator.owned(len(numbers))
         found = map(work, mine) if self._pool is None else self._pool.map(work, mine)
         return self.communicator.gather_tensors(found, self.device)
 

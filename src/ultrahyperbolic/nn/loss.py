@@ -90,7 +90,7 @@ class RankingLoss(nn.Module):
         self.dissimilarity = check_dissimilarity(dissimilarity)
         self.epsilon = _SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
         manifold.pair_function(self.dissimilarity, self.epsilon)  # raises here rather than in forward
-        self.n_nodes, self._most, self._silent, self._sampler = pairs.n_nodes, 0, pairs.silent, None
+        self.n_nodes, self._most, self._silent, self._sampler = pairs.n_nodes, 0, 0, None
         self.spring = spring
         heights = None if pairs.heights is None else torch.from_numpy(pairs.heights)
         self.register_buffer("heights", heights, persistent=False)
@@ -102,7 +102,7 @@ class RankingLoss(nn.Module):
             self.register_buffer("iteration", torch.tensor(0))
             return
         tables = Tables.of(pairs)
-        self._most = tables.most
+        self._most, self._silent = tables.most, tables.silent
         for name in _TABLES:
             self.register_buffer(f"_{name}", getattr(tables, name), persistent=False)
 

@@ -125,15 +125,13 @@ class Tables(NamedTuple):
     most: int
     """How many edges the node of most edges has."""
     silent: int
-    """How many of the first edges have no term."""
+    """How many of the first edges have no term; with every pair tied, the weakest class has none."""
     edges: Tensor
     """[m, 2], weakest class first."""
     weaker: Tensor
     """[m] how many edges are weaker."""
     nonedges: Tensor
     """[pairs - m, 2]"""
-    compared: Tensor
-    """Which edges have a weaker one: all that count where every pair is tied."""
     offsets: Tensor
     """[n + 1] where the edges of each node begin."""
     numbers: Tensor
@@ -150,9 +148,10 @@ class Tables(NamedTuple):
         """The tables of a graph small enough to list all pairs."""
         degrees = np.diff(pairs.incidence[0])
         nodes = np.repeat(np.arange(pairs.n_nodes), degrees)
-        arrays = pairs.edges, pairs.weaker, pairs.nonedges, np.flatnonzero(pairs.weaker), *pairs.incidence, nodes
+        arrays = pairs.edges, pairs.weaker, pairs.nonedges, *pairs.incidence, nodes
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        return cls(int(degrees.max(initial=0)), pairs.silent, *tensors)
+        silent = pairs.silent if pairs.n_nonedges else np.count_nonzero(pairs.weaker == 0)
+        return cls(int(degrees.max(initial=0)), int(silent), *tensors)
 
 
 class ExactLoss:
@@ -208,17 +207,15 @@ class ExactLoss:
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
             raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
         tables = self.tables(points.device)
-        found = []
-        for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)):
-            d = self.dissimilarity(points[i], points[j])
-            found.append(d if offsets is None else d - (offsets[i] + offsets[j]))
-        edges, nonedges = found
+        ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
+        edges, nonedges = (self.dissimilarity(points[i], points[j]) for i, j in ends)
+        if offsets is not None:
+            edges, nonedges = (d - (offsets[i] + offsets[j]) for d, (i, j) in zip((edges, nonedges), ends, strict=True))
         if self.pairs.heights is not None:
             heights = torch.from_numpy(self.pairs.heights).to(points)
-            i, j = tables.edges.unbind(1)
-            edges = edges + stretched(heights[i] - heights[j], spring)
-            i, j = tables.nonedges.unbind(1)
-            nonedges = nonedges + both_stretched(heights[i] - heights[j], spring, self.temperature)
+            steps, gaps = (heights[i] - heights[j] for i, j in ends)
+            edges = edges + stretched(steps, spring)
+            nonedges = nonedges + both_stretched(gaps, spring, self.temperature)
         return edges, nonedges
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
@@ -252,16 +249,9 @@ def loss_of_distances(
     scores, rest = -edges / temperature, -nonedges / temperature
     if scope == "node":
         return _of_nodes(tables, scores, rest, which)
-    if len(tables.nonedges):
-        start = torch.logsumexp(rest, dim=0, keepdim=True)
-        cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
-        return _softplus(cumulative[tables.weaker] - scores)[tables.silent :].sum()
-    # With every pair tied the weakest class has nothing weaker: its terms are -log 1 = 0.
-    compared = tables.compared
-    if not len(compared):
-        return (0.0 * scores).sum()
-    cumulative = torch.logcumsumexp(scores, dim=0)
-    return _softplus(cumulative[tables.weaker[compared] - 1] - scores[compared]).sum()
+    start = torch.logsumexp(rest, 0, keepdim=True) if len(tables.nonedges) else rest.new_full((1,), NOTHING)
+    cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
+    return _softplus(cumulative[tables.weaker] - scores)[tables.silent :].sum()
 
 
 def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..checks import check_count
 from .ranking import NOTHING, RankedPairs, Scope
-from .tables import GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
+from .tables import GraphTable, Local, Mapper, NodeTable
 from .tables import Measure as Measure
 
 
@@ -115,10 +115,6 @@ class SampledLoss:
             _, self._listed, self._class_starts, self._places = map(self._here, pairs.incidence)
             self._most = int(self._degrees.max())
 
-    @property
-    def _per_end(self) -> int:
-        return min(self.sizes.per_end, self._most)
-
     def _here(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
@@ -153,9 +149,8 @@ class SampledLoss:
             rows, order = torch.cat((rows, alone)).sort()
             counts = torch.cat((counts, times.double() * (len(self._alone) / times.sum())))[order]
         if self.scope == "node":
-            uniform = torch.rand(
-                (len(ties), 2, self._per_end), generator=generator, device=self.device, dtype=torch.float64
-            )
+            shape = len(ties), 2, min(self.sizes.per_end, self._most)
+            uniform = torch.rand(shape, generator=generator, device=self.device, dtype=torch.float64)
             return Draw(ties, *self._at_ends(ties, uniform), rows, counts, columns)
         weaker = some(self.sizes.ties, self.m)
         return Draw(ties, weaker, torch.empty(0, device=self.device), rows, counts, columns)
@@ -164,8 +159,8 @@ class SampledLoss:
         """A sample of the weaker ties of both ends, and the logarithm of the weight of each."""
         first = self._begin[self._edges[ties]]
         there = self._class_starts[self._places[ties]] - first  # [b, 2] how many
-        taken = there.clamp_max(self._per_end)
-        place = torch.arange(self._per_end, device=self.device)
+        taken = there.clamp_max(uniform.shape[2])
+        place = torch.arange(uniform.shape[2], device=self.device)
         which = ((place + uniform) * (there.double() / taken.clamp_min(1))[..., None]).long()
         which = torch.minimum(which, (there - 1).clamp_min(0)[..., None])
         listed = self._listed[(first[..., None] + which).clamp_max_(len(self._listed) - 1)]
@@ -187,10 +182,11 @@ class SampledLoss:
             None if self._heights is None else self._heights[nodes],
         )
         table = self._table(draw, local, at_rows, at_columns)
-        own, below = local.scores(at_ends.view(-1, 2)), local.scores(at_weaker.view(-1, 2))
-        loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own.values, below.values, table.log_sums())
-        local.add(own, own_pulls)
-        local.add(below, below_pulls)
+        pairs = at_ends.view(-1, 2), at_weaker.view(-1, 2)
+        (own, own_slopes), (below, below_slopes) = map(local.scores, pairs)
+        loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own, below, table.log_sums())
+        local.add(pairs[0], own_slopes, own_pulls)
+        local.add(pairs[1], below_slopes, below_pulls)
         table.add(rest_pulls)
         return Estimate(loss, nodes, local.gradient, local.slopes)
 
@@ -221,16 +217,15 @@ class SampledLoss:
         loss = torch.logaddexp(torch.zeros_like(excess), excess).sum() * weight
         return loss, -pulls, below_pulls, rest_pulls
 
-    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> PairTable:
+    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> GraphTable | NodeTable:
         """The pairs of a draw's rows and columns, which are at these places of the touched points."""
         share = self.n / len(columns)
         counts = torch.full_like(draw.counts, share)
         if self.scope == "graph":
             counts = draw.counts * (0.5 * share)  # each pair without a tie is met from either end
         logs = counts.log() if self.sizes.scaled else torch.zeros_like(counts)
-        pairs = Pairs(rows, columns, logs, *self.tied(draw.rows, draw.columns))
-        kind = GraphTable if self.scope == "graph" else NodeTable
-        return kind(local, pairs, self.dtype, self.mapper, self.ways)
+        kind, masked = GraphTable if self.scope == "graph" else NodeTable, self.tied(draw.rows, draw.columns)
+        return kind(local, rows, columns, logs, masked, self.dtype, self.mapper, self.ways)
 
     def tied(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Where, row after row, a table of ascending rows and of columns has a node with itself or a neighbour."""

@@ -1,7 +1,6 @@
 """Sums of exp(-d/τ) over all pairs of some rows with some columns, and their gradient, a block of rows at a time."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import pairwise
@@ -10,16 +9,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..pairs.kinds import KernelSpace, Kind
+from ..pairs.kinds import CONE, KernelSpace, Kind
 from .ranking import NOTHING, both_stretched, stretched
-
-# The authors' scripts replace the distance near the cone by 4|w|; see ``Kind.CONE_RULE``.
-_CONE = 5e-6
 
 
 def scale_of(space: KernelSpace) -> float:
     """The factor from a squared chord to w."""
-    return 1.0 if space.flat else 0.25 / space.radius**2
+    return 1.0 if space.time == 0 else 0.25 / space.radius**2
 
 
 def signs_of(space: KernelSpace, like: Tensor) -> Tensor:
@@ -76,7 +72,7 @@ def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float | Tensor) -> t
         return _smooth(length.square() * w.sign(), (2.0 * radius**2) * (angle * rate).abs(), epsilon)
     value, slope = radius * angle, torch.where(w.abs() > tiny, radius * rate, 0.0)
     if kind == Kind.CONE_RULE:
-        near = w.abs() < _CONE
+        near = w.abs() < CONE
         return torch.where(near, 4.0 * radius * w.abs(), value), torch.where(near, 4.0 * radius * w.sign(), slope)
     return value, slope
 
@@ -115,7 +111,7 @@ def _arc(w: Tensor, root: Tensor, *, broken: bool) -> tuple[Tensor, Tensor]:
 # How many pairs are evaluated at once: small enough for a CPU's cache, large enough to fill a GPU.
 _AT_ONCE, _AT_ONCE_ELSEWHERE = 1 << 17, 1 << 25
 
-Mapper = Callable[[Callable[[int], tuple[Tensor, ...]], Iterable[int]], Iterable[tuple[Tensor, ...]]]
+Mapper = Callable[[Callable[[int], tuple[Tensor, ...]], range], Iterable[tuple[Tensor, ...]]]
 
 
 def at_once(device: torch.device) -> int:
@@ -133,14 +129,6 @@ class Measure(NamedTuple):
     """κ of a directed graph."""
 
 
-class Scores(NamedTuple):
-    """-d/τ of some pairs, and what its gradient needs."""
-
-    pairs: Tensor
-    values: Tensor
-    slopes: Tensor
-
-
 class Local:
     """The points that a sample touches, and their gradient as it grows."""
 
@@ -151,8 +139,8 @@ class Local:
         # ∂(-d/τ)/∂x = factor · d'(w) · (x - y), coordinate by coordinate.
         self.factor = signs_of(measure.space, points) * (-2.0 * scale_of(measure.space) / measure.temperature)
 
-    def scores(self, pairs: Tensor) -> Scores:
-        """Of pairs [k, 2], ordered ones where nodes have heights."""
+    def scores(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """-d/τ of pairs [k, 2], ordered ones where nodes have heights, and the slopes of d."""
         i, j = pairs.unbind(1)
         space, tau, epsilon, spring = self.measure
         values, slopes = value_and_slope(half_chords(self.points[i], self.points[j], space), space, epsilon)
@@ -160,12 +148,12 @@ class Local:
             values = values - (self.offsets[i] + self.offsets[j])
         if self.heights is not None:
             values = values + stretched(self.heights[i] - self.heights[j], spring)
-        return Scores(pairs, values / -tau, slopes)
+        return values / -tau, slopes
 
-    def add(self, scores: Scores, pulls: Tensor) -> None:
+    def add(self, pairs: Tensor, slopes: Tensor, pulls: Tensor) -> None:
         """Add the gradient of pairs, where the loss grows with their scores by ``pulls``."""
-        i, j = scores.pairs.unbind(1)
-        part = (self.points[i] - self.points[j]) * (pulls * scores.slopes)[:, None] * self.factor
+        i, j = pairs.unbind(1)
+        part = (self.points[i] - self.points[j]) * (pulls * slopes)[:, None] * self.factor
         self.gradient.index_add_(0, i, part).index_add_(0, j, part, alpha=-1.0)
         self._shift(i, pulls)
         self._shift(j, pulls)
@@ -180,45 +168,29 @@ class Local:
             self.slopes.index_add_(0, where, pulls, alpha=1.0 / self.measure.temperature)
 
 
-class Pairs(NamedTuple):
-    """Rows and columns of a table, as places among the touched points."""
-
-    rows: Tensor
-    """[r]"""
-    columns: Tensor
-    """[c]"""
-    logs: Tensor
-    """[r] the logarithm of what the pairs of a row count for."""
-    masked_rows: Tensor
-    """[k] where a pair does not count, ascending."""
-    masked_columns: Tensor
-    """[k]"""
-
-
 class PairTable:
-    """All pairs of some rows with some columns; no more than a block of them exists at a time."""
+    """All pairs of some rows [r] with some columns [c], places of points; no more than a block exists at a time.
 
-    def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper, ways: int = 1) -> None:
-        self.local, self.pairs, self.dtype, self.mapper = local, pairs, dtype, mapper
+    ``logs`` [r] are the logarithms of what the pairs of a row count for; ``masked``, rows [k], ascending, and columns
+    [k] of pairs that do not count.
+    """
+
+    def __init__(
+        self, local: Local, rows: Tensor, columns: Tensor, logs: Tensor, masked: tuple[Tensor, Tensor],
+        dtype: torch.dtype, mapper: Mapper, ways: int,
+    ) -> None:  # fmt: skip
+        self.local, self.rows, self.columns, self.logs, self.masked = local, rows, columns, logs, masked
+        self.dtype, self.mapper = dtype, mapper
         # Relative to their middle the points lose the fewest digits.
-        middle = local.points[pairs.columns].mean(0)
-        self.x, self.y = local.points[pairs.rows] - middle, local.points[pairs.columns] - middle
-        size, rows = max(1, at_once(middle.device) // len(pairs.columns)), len(pairs.rows)
-        cuts = [*range(0, rows, size), rows]
+        middle = local.points[columns].mean(0)
+        self.x, self.y = local.points[rows] - middle, local.points[columns] - middle
+        size, height = max(1, at_once(middle.device) // len(columns)), len(rows)
+        cuts = [*range(0, height, size), height]
         if ways > 1:  # equal shares for all
-            count = min(rows, ways * -(-rows // (ways * size)))
-            cuts = [rows * k // count for k in range(count + 1)]
+            count = min(height, ways * -(-height // (ways * size)))
+            cuts = [height * k // count for k in range(count + 1)]
         self.blocks = [slice(*ends) for ends in pairwise(cuts)]
-        bounds = torch.tensor(cuts, device=middle.device)
-        self._cuts: list[int] = torch.searchsorted(pairs.masked_rows, bounds).tolist()
-
-    @abstractmethod
-    def log_sums(self) -> Tensor:
-        """log Σ exp(-d/τ) over the pairs, with their weights."""
-
-    @abstractmethod
-    def add(self, pulls: Tensor) -> None:
-        """Add the gradient, where the loss grows with the log sums by ``pulls``."""
+        self._cuts: list[int] = torch.searchsorted(masked[0], torch.tensor(cuts, device=middle.device)).tolist()
 
     def scores(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
         """-d/τ of a block's pairs, the slopes of d, and 1 where a pair counts and 0 where it does not."""
@@ -226,14 +198,14 @@ class PairTable:
         w = half_chord_table(self.x[block], self.y, space).to(self.dtype)
         values, slopes = value_and_slope(w, space, epsilon)
         if self.local.offsets is not None:
-            rows, columns = (self.local.offsets[at] for at in (self.pairs.rows[block], self.pairs.columns))
+            rows, columns = (self.local.offsets[at] for at in (self.rows[block], self.columns))
             values = values - (rows[:, None] + columns).to(self.dtype)
         if self.local.heights is not None:
-            rows, columns = (self.local.heights[at] for at in (self.pairs.rows[block], self.pairs.columns))
+            rows, columns = (self.local.heights[at] for at in (self.rows[block], self.columns))
             values = values + both_stretched(rows[:, None] - columns, spring, tau).to(self.dtype)
-        mine = slice(self._cuts[number], self._cuts[number + 1])
+        rows, columns = (at[self._cuts[number] : self._cuts[number + 1]] for at in self.masked)
         counts = torch.ones_like(values)
-        counts[self.pairs.masked_rows[mine] - block.start, self.pairs.masked_columns[mine]] = 0.0
+        counts[rows - block.start, columns] = 0.0
         return torch.where(counts > 0.0, values / -tau, NOTHING), slopes, counts
 
     def _with_ones(self, points: Tensor) -> Tensor:
@@ -247,7 +219,7 @@ class GraphTable(PairTable):
         """What sums are relative to; of the rows, and then of the columns, Σ pull·y and Σ pull, and Σ weight."""
         scores, slopes, counts = self.scores(number)
         block = self.blocks[number]
-        scores = scores + self.pairs.logs[block, None].to(self.dtype)
+        scores = scores + self.logs[block, None].to(self.dtype)
         level = scores.amax()
         weights = (scores - level).exp_().mul_(counts)
         pulls = slopes.mul_(weights)
@@ -255,25 +227,22 @@ class GraphTable(PairTable):
         return level, rows, weights.sum(1, dtype=torch.float64), columns, weights.sum(0, dtype=torch.float64)
 
     def log_sums(self) -> Tensor:
-        """[1]"""
-        found = list(self.mapper(self._block, range(len(self.blocks))))
-        levels = torch.stack([block[0] for block in found]).double()
+        """[1] log Σ exp(-d/τ) over the pairs, with their weights."""
+        each, *found = zip(*self.mapper(self._block, range(len(self.blocks))), strict=True)
+        levels = torch.stack(each).double()
         level = levels.amax()
         factors = (levels - level).exp().unbind()
-        parts = [[part.double() * f for part in block[1:]] for block, f in zip(found, factors, strict=True)]
-        self._rows = torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
-        self._columns = reduce(torch.add, [part[2] for part in parts]), reduce(torch.add, [part[3] for part in parts])
-        self._total = self._rows[1].sum()
+        sums = [[part.double() * f for part, f in zip(parts, factors, strict=True)] for parts in found]
+        self._of_rows = torch.cat(sums[0]), torch.cat(sums[1])
+        self._of_columns = reduce(torch.add, sums[2]), reduce(torch.add, sums[3])
+        self._total = self._of_rows[1].sum()
         log = torch.where(self._total > 0.0, level + self._total.clamp_min(1e-300).log(), NOTHING)
         return log[None]
 
     def add(self, pulls: Tensor) -> None:
-        """Rows and columns, whose sums are known."""
+        """Add the gradient of rows and columns, where the loss grows with the log sum by ``pulls``."""
         share = torch.where(self._total > 0.0, pulls[0] / self._total.clamp_min(1e-300), 0.0)
-        for where, points, sums in (
-            (self.pairs.rows, self.x, self._rows),
-            (self.pairs.columns, self.y, self._columns),
-        ):
+        for where, points, sums in ((self.rows, self.x, self._of_rows), (self.columns, self.y, self._of_columns)):
             self.local.push(where, points, sums[0] * share, sums[1] * share)
 
 
@@ -298,16 +267,16 @@ class NodeTable(PairTable):
         return columns.double(), weights.T.double() @ share
 
     def log_sums(self) -> Tensor:
-        """[r]"""
+        """[r] the same for each row."""
         found = list(self.mapper(self._first, range(len(self.blocks))))
         levels, self._sums, self._pulls = (torch.cat(parts) for parts in zip(*found, strict=True))
         some = self._sums > 0.0
-        return torch.where(some, levels + self._sums.clamp_min(1e-300).log() + self.pairs.logs, NOTHING)
+        return torch.where(some, levels + self._sums.clamp_min(1e-300).log() + self.logs, NOTHING)
 
     def add(self, pulls: Tensor) -> None:
         """Rows from the first pass, columns from the second."""
         some = self._sums > 0.0
         self._shares = torch.where(some, pulls / torch.where(some, self._sums, 1.0), 0.0)
-        self.local.push(self.pairs.rows, self.x, self._pulls * self._shares[:, None], self._sums * self._shares)
+        self.local.push(self.rows, self.x, self._pulls * self._shares[:, None], self._sums * self._shares)
         found = list(self.mapper(self._second, range(len(self.blocks))))
-        self.local.push(self.pairs.columns, self.y, *(reduce(torch.add, parts) for parts in zip(*found, strict=True)))
+        self.local.push(self.columns, self.y, *(reduce(torch.add, parts) for parts in zip(*found, strict=True)))

@@ -75,18 +75,7 @@ def _statistics(
         return reference.row_statistics(points, manifold, edges, k, thresholds, upper=upper, **options)
     from .numba.reducers import reduce_rows
 
-    space, block_rows, threads = prepared
-    edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
-    tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
-    by_tail = np.argsort(tails, kind="stable")
-    tails, heads = tails[by_tail], heads[by_tail]
-    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
-    bounds = np.where(np.isnan(bounds), np.inf, bounds)
-    order = np.argsort(bounds)
-    reduced = reduce_rows(space, k, tails, heads, bounds[order], block_rows=block_rows, threads=threads, upper=upper)
-    sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, reduced)
-    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges[np.argsort(order)])
+    return reduce_rows(*prepared, edges, k, thresholds, upper=upper)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -141,11 +130,9 @@ def _prepared(
     block_rows = reference.block_rows_of(options)
     from .numba.reducers import prepare
 
-    space = prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
-    popularity = reference.popularity_of(options, points)
-    if popularity is not None:
-        space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
-    return space, block_rows, threads or usable_threads()
+    popularity, space = reference.popularity_of(options, points), kernel_space(manifold, dissimilarity)
+    taken_off = None if popularity is None else popularity.numpy()
+    return prepare(points.detach().numpy(), space, epsilon, taken_off), block_rows, threads or usable_threads()
 
 
 def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, indices: Tensor | None) -> str | None:

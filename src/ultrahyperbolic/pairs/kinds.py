@@ -20,6 +20,10 @@ class Kind(IntEnum):
     FLAT_DISTANCE = 7
 
 
+# Where ``CONE_RULE`` replaces the distance near the cone by 4|w|, as the authors' scripts do: |1 + ⟨x, y⟩| < 1e-5.
+CONE = 5e-6
+
+
 class KernelSpace(NamedTuple):
     """What compiled loops and kernels are told of a space."""
 
@@ -28,11 +32,6 @@ class KernelSpace(NamedTuple):
     radius: float
     """√|β|; 1 in flat space."""
     kind: int
-
-    @property
-    def flat(self) -> bool:
-        """Whether there is no curvature."""
-        return self.time == 0
 
 
 _FLAT: dict[Dissimilarity, Kind] = {

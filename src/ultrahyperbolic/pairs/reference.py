@@ -18,11 +18,6 @@ from ..checks import as_integer, check_count
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity, former_measure
 
-# Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.
-_BLOCK_COORDINATES = {"cpu": 1 << 19}
-_BLOCK_COORDINATES_ELSEWHERE = 1 << 25
-
-
 Backend = Literal["auto", "numba", "reference"]
 
 
@@ -204,7 +199,8 @@ def _blocks(
 
 
 def _coordinates(points: Tensor) -> int:
-    return _BLOCK_COORDINATES.get(points.device.type, _BLOCK_COORDINATES_ELSEWHERE)
+    """A block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU."""
+    return 1 << 19 if points.device.type == "cpu" else 1 << 25
 
 
 def block_rows_of(options: PassOptions) -> int | None:

@@ -15,7 +15,7 @@ from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
-from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, others_met, resolve
+from ..engines.registry import check_processes, ends_exactly, make_engine, others_met, resolve, unfit
 from ..evaluation import SAMPLED_NODES
 from ..evaluation.summary import drawn_nodes
 from ..graph import Graph
@@ -235,7 +235,7 @@ class Execution:
         """Go over to the engine that draws samples, and say why; whether that can be."""
         machine = replace(self.machine, backend="sampled")
         problem = problem_of(self.graph, self.configs)
-        if not self._free or self.machine.backend == "sampled" or kind_of("sampled").unfit(problem, machine):
+        if not self._free or self.machine.backend == "sampled" or unfit("sampled", problem, machine):
             return False
         before = self.plan, self.machine, self.configs
         self.plan, self.machine = self.plan.but(backend="sampled", device=machine.device), machine

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.portable import WIDTH, exp, fma, inner, load, log1p, splat, store, subtract, total, vectorized
-from .offsets import add_offset, take_off_row
-from .streaming import evaluate, half_chords, scale_of, without_exponentials
+from ...pairs.numba.portable import exp, inner, log1p
+from .offsets import add_offset, take_off_tile
+from .streaming import evaluate, half_chords, push_row, scale_of, without_exponentials
 
 _LOG_2 = math.log(2.0)
 
@@ -78,31 +78,6 @@ def add_small_closeness(offsets, points, slopes, component, pulls, tau, weights,
 
 
 @inner
-def _take_off(offsets, i, values):
-    if offsets is not None:
-        take_off_row(values, 0, len(values), offsets[i], offsets)
-
-
-@vectorized
-def _push_all(points, i, pull, gradient):
-    """Add pull_j·(x_j - x_i) to the gradient of every j, and take it from that of i."""
-    count = len(pull)
-    whole = count - count % WIDTH
-    for k in range(len(points)):
-        x, rest = points[k, i], 0.0
-        own, sums = splat(x), splat(rest)
-        for j in range(0, whole, WIDTH):
-            difference, weight = subtract(load(points, (k, j)), own), load(pull, j)
-            sums = fma(weight, difference, sums)
-            store(gradient, (k, j), fma(weight, difference, load(gradient, (k, j))))
-        for j in range(whole, count):
-            difference = points[k, j] - x
-            rest = fma(pull[j], difference, rest)
-            gradient[k, j] = fma(pull[j], difference, gradient[k, j])
-        gradient[k, i] -= total(sums) + rest
-
-
-@inner
 def closeness_term(run, space, now, prepared, closeness, weight, work, iteration):
     """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an evaluation."""
     if weight == 0.0:
@@ -120,7 +95,7 @@ def closeness_term(run, space, now, prepared, closeness, weight, work, iteration
         i, own, slope = closeness.landmarks[at], closeness.hops[at], slopes[k]
         half_chords(points, work.factors, space.time, i, 0, n, w, 0)
         evaluate(w, n, space, now, prepared, work.table, 0, values, slope)
-        _take_off(offsets, i, values)
+        take_off_tile(offsets, values, i, 1, 0, n)
         for j in range(n):
             if own[j] > 0:
                 excess[j] += values[j] - unit * own[j]
@@ -138,7 +113,7 @@ def closeness_term(run, space, now, prepared, closeness, weight, work, iteration
                 add_offset(offsets, gradient, j, -pulls[j])
                 sum_of_pulls += pulls[j]
         add_offset(offsets, gradient, i, -sum_of_pulls)
-        _push_all(points, i, slope, added)
+        push_row(points, i, 0, n, slope, 0, added)
     for k in range(len(points)):
         factor = 2.0 * scale_of(space) * (-1.0 if k < space.time else 1.0)
         for j in range(n):

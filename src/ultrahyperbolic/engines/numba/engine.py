@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...objective import Closeness, RankedPairs
+from ...objective import Closeness
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
 from ...pairs.numba.portable import entry
@@ -22,6 +22,7 @@ from ..base import (
     EXACT_NODES,
     FIELDS,
     LONGEST,
+    OF_NODES,
     OPTIMIZERS,
     SHORTEST,
     BatchState,
@@ -44,6 +45,8 @@ _prepare, _slab, _loss_and_gradient, _closeness_term, _finish = map(
     entry, (prepare, slab, loss_and_gradient, closeness_term, iterate.finish)
 )
 
+Mapper = Callable[..., Iterable[object]]
+
 
 @dataclass
 class NumbaEngine(Engine):
@@ -62,9 +65,8 @@ class NumbaEngine(Engine):
             self.name += f", {self.communicator.size} processes"
         require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
-        closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
-        n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
-        positions, scratch = None, self.pairs.n_edges
+        n, positions, scratch = self.pairs.n_nodes, None, self.pairs.n_edges
+        closeness = self.closeness or Closeness.none(n)
         if n <= SMALL_NODES:
             i, j = np.sort(self.pairs.edges, axis=1).T
             positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
@@ -73,23 +75,16 @@ class NumbaEngine(Engine):
             self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness, self.pairs.heights,
             self.pairs.silent,
         )  # fmt: skip
-        self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
+        self._runs = [CompiledRun(self, spec, scratch) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
         for number, run in enumerate(self._runs):
             run.read_from(state, number)
-        alone = partial(self._advance_alone, first=state.iteration)
-        if self._alone and len(self._runs) == 1:  # a thread would cost more than many an iteration of a small graph
-            alone(self._runs[0], losses[0])
-        else:
-            with self._own_threads() as pool:
-                if self._alone:
-                    list((map if pool is None else pool.map)(alone, self._runs, losses))
-                else:
-                    for k, run in enumerate(self._runs):
-                        self._advance_together(run, losses[k], state.iteration, pool)
+        with self._mappers() as (over_runs, over_slabs):
+            advance = self._advance_alone if self._alone else partial(self._advance_together, mapper=over_slabs)
+            list(over_runs(partial(advance, first=state.iteration), self._runs, losses))
         for number, run in enumerate(self._runs):
             run.write_to(state, number)
         state.iteration += iterations
@@ -102,10 +97,14 @@ class NumbaEngine(Engine):
         return few and (self.communicator.size == 1 or self._edges.positions is not None)
 
     @contextmanager
-    def _own_threads(self) -> Iterator[ThreadPoolExecutor | None]:
-        """A pool; None for one thread."""
-        with nullcontext() if self._threads == 1 else ThreadPoolExecutor(self._threads) as pool:
-            yield pool
+    def _mappers(self) -> Iterator[tuple[Mapper, Mapper]]:
+        """What is like ``map`` for the runs, and for the slabs of one: threads do either, or neither."""
+        # A thread would cost more than many an iteration of a small graph.
+        if self._threads == 1 or (self._alone and len(self._runs) == 1):
+            yield map, map
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                yield (pool.map, map) if self._alone else (map, pool.map)
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
@@ -124,25 +123,20 @@ class NumbaEngine(Engine):
         def look(number: int) -> None:
             run = self._runs[number]
             run.read_from(state, number)
-            values = self._evaluate_run(run, state.iteration, None if self._alone else pool, lists[number])
+            if self._edges.positions is None:
+                values = self._loss(run, run.moment(state.iteration, run.looks), over_slabs, lists[number])
+            else:
+                loss, record = np.empty(1), run.arrays.record
+                self._advance_alone(run, loss, state.iteration, moves=False)
+                values = loss[0], record[LONGEST], record[SHORTEST]
             found.loss[number], found.longest[number], found.shortest[number] = values
             found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
             if run.arrays.offsets is not None:
                 found.offsets[number] = run.arrays.gradient[run.width]
 
-        with self._own_threads() as pool:
-            several = pool if self._alone and len(self._runs) > 1 else None
-            list((map if several is None else several.map)(look, range(len(self._runs))))
+        with self._mappers() as (over_runs, over_slabs):
+            list(over_runs(look, range(len(self._runs))))
         return found
-
-    def _evaluate_run(
-        self, run: CompiledRun, iteration: int, pool: ThreadPoolExecutor | None, near: NearPairs | None
-    ) -> tuple[float, float, float]:
-        if self._edges.positions is None:
-            return self._loss(run, run.moment(iteration, run.looks), pool, near)
-        loss, record = np.empty(1), run.arrays.record
-        self._advance_alone(run, loss, iteration, moves=False)
-        return loss[0], record[LONGEST], record[SHORTEST]
 
     def _advance_alone(self, run: CompiledRun, losses: Floats, first: int, *, moves: bool = True) -> None:
         """Every iteration in one compiled loop."""
@@ -150,13 +144,13 @@ class NumbaEngine(Engine):
         work = run.work_of(run.rules.parts)
         iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, work, moves)
 
-    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor | None) -> None:
+    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, mapper: Mapper) -> None:
         """The slabs of each iteration on all threads."""
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:
                 return
             now = run.moment(first + index, run.rules.parts)
-            found = self._loss(run, now, pool, iteration=first + index)
+            found = self._loss(run, now, mapper, iteration=first + index)
             losses[index] = found[0]
             _finish(run.arrays, run.space, run.rules, now, first + index, found)
 
@@ -164,7 +158,7 @@ class NumbaEngine(Engine):
         self,
         run: CompiledRun,
         now: Moment,
-        pool: ThreadPoolExecutor | None,
+        mapper: Mapper,
         near: NearPairs | None = None,
         iteration: int | None = None,
     ) -> tuple[float, float, float]:
@@ -175,57 +169,46 @@ class NumbaEngine(Engine):
         slabs = self.communicator.owned(len(work.sums))
         each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)
         if near is None or not near.look(run.arrays, run.space, now, prepared, self._edges, work):
-            list((map if pool is None else pool.map)(each, slabs))
+            list(mapper(each, slabs))
             if self.communicator.size > 1:
                 exchange_slabs(self.communicator, work)
-            if near is not None and not near.given_up:
+            if near is not None:
                 near.collect(*shared)
         loss, longest, shortest = _loss_and_gradient(*shared)
         weight, number = run.rules.centrality, -1 if iteration is None else iteration
         return loss + _closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
 
-    def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
-        rules = Rules(
-            OPTIMIZERS.index(spec.optimizer),
-            float(spec.schedule.drop_below),
-            float(spec.schedule.drop_factor),
-            spec.settled,
-            self.best_every,
-            self.stop_when_ordered,
-            spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
-            spec.centrality,
-        )
-        return CompiledRun(spec, rules, self.pairs, scratch, dtype)
-
 
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
     """Give every process the slabs that the others have computed."""
 
-    def parts(rank: int) -> list[NDArray[np.floating]]:
+    def parts(rank: int) -> list[torch.Tensor]:
         """The sums and the gradients of its slabs, which begin at their first rows."""
         mine = communicator.owned(len(work.sums), rank)
-        return [part for s in mine for part in (work.sums[s], work.gradients[s][:, work.slabs[s] :])]
+        gradients = (work.gradients[s][:, work.slabs[s] :] for s in mine)
+        return [torch.from_numpy(part) for part in (work.sums[mine.start : mine.stop], *gradients)]
 
-    every = [parts(rank) for rank in range(communicator.size)]
-    packed = [np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in every[communicator.rank]]
-    mine = torch.from_numpy(np.concatenate([np.empty(0, dtype=np.uint8), *packed]))
-    found = communicator.gather_bytes(mine, [sum(part.nbytes for part in some) for some in every])
-    for rank, some in enumerate(every):
-        at, raw = 0, found[rank].numpy()
-        for part in some if rank != communicator.rank else ():
-            part[...] = raw[at : at + part.nbytes].view(part.dtype).reshape(part.shape)
-            at += part.nbytes
+    communicator.exchange([parts(rank) for rank in range(communicator.size)])
 
 
 class CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
-    def __init__(self, spec: RunSpec, rules: Rules, pairs: RankedPairs, scratch: int, dtype: type) -> None:
-        n = pairs.n_nodes
-        self.space, self.rules = kernel_space(spec.manifold, spec.dissimilarity), rules
-        self.schedule = spec.schedule.rows
+    def __init__(self, engine: NumbaEngine, spec: RunSpec, scratch: int) -> None:
+        n, dtype = engine.pairs.n_nodes, np.dtype(engine.precision).type
+        self.space, self.schedule = kernel_space(spec.manifold, spec.dissimilarity), spec.schedule.rows
+        self.rules = Rules(
+            OPTIMIZERS.index(spec.optimizer),
+            float(spec.schedule.drop_below),
+            float(spec.schedule.drop_factor),
+            spec.settled,
+            engine.best_every,
+            engine.stop_when_ordered,
+            spec.schedule.parts if n > SMALL_NODES else 1,
+            spec.centrality,
+        )
         # What an evaluation looks at.
-        self.looks = rules.parts if n > EXACT_NODES else 1
+        self.looks = self.rules.parts if n > EXACT_NODES else 1
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         # An offset is one coordinate more of what gradients are in.
@@ -250,21 +233,21 @@ class CompiledRun:
         tau, epsilon, step, max_step = self.schedule[:, iteration].tolist()
         return Moment(tau, epsilon, step, max_step, parts, iteration % parts)
 
+    def _arrays(self, state: BatchState, number: int) -> Iterator[tuple[Floats, Floats]]:
+        """What is kept of this run, here and in a batch."""
+        for name in OF_NODES:
+            mine, theirs = getattr(self.arrays, name), getattr(state, name)[number]
+            if mine is not None:
+                yield mine, theirs[:, : self.width].T if theirs.ndim == 2 else theirs
+        yield self.arrays.record, state.rows[number]
+
     def read_from(self, state: BatchState, number: int) -> None:
         """Take this run's points and record from a batch."""
-        mine = self.arrays
-        for array, theirs in ((mine.points, state.points), (mine.free, state.free), (mine.best, state.best)):
-            array[:] = theirs[number, :, : self.width].T
-        mine.pair_points[:] = mine.points
-        mine.record[:] = state.rows[number]
-        if mine.offsets is not None and mine.best_offsets is not None:
-            mine.offsets[:], mine.best_offsets[:] = state.offsets[number], state.best_offsets[number]
+        for mine, theirs in self._arrays(state, number):
+            mine[:] = theirs
+        self.arrays.pair_points[:] = self.arrays.points
 
     def write_to(self, state: BatchState, number: int) -> None:
         """Put them back."""
-        mine = self.arrays
-        for array, theirs in ((mine.points, state.points), (mine.free, state.free), (mine.best, state.best)):
-            theirs[number, :, : self.width] = array.T
-        state.rows[number] = mine.record
-        if mine.offsets is not None and mine.best_offsets is not None:
-            state.offsets[number], state.best_offsets[number] = mine.offsets, mine.best_offsets
+        for mine, theirs in self._arrays(state, number):
+            theirs[:] = mine

@@ -61,7 +61,7 @@ def finish(run, space, rules, now, iteration, found):
             for k in range(d):
                 points[k, i] = gradient[k, i]
             shift_offset(run.offsets, gradient, i)
-    _copy(points, run.pair_points)
+    run.pair_points[:] = points
 
 
 @inner
@@ -105,23 +105,15 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
 
 
 @inner
-def _copy(source, target):
-    for k in range(len(source)):
-        for i in range(source.shape[1]):
-            target[k, i] = source[k, i]
-
-
-@inner
 def _copy_offsets(source, target):
     if source is not None:
-        for i in range(len(source)):
-            target[i] = source[i]
+        target[:] = source
 
 
 @inner
 def _keep(run):
     """Take the points for the best."""
-    _copy(run.points, run.best)
+    run.best[:] = run.points
     _copy_offsets(run.offsets, run.best_offsets)
 
 

@@ -7,8 +7,17 @@ import numpy as np
 from ...pairs.numba.functions import exponentials
 from ...pairs.numba.portable import exp, inner, log, log1p
 from .closeness import add_small_closeness, small_closeness
-from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
-from .springs import count_both_ways, spring_of, stretch_edges, stretch_tile
+from .offsets import (
+    add_edge_offsets,
+    add_offsets,
+    count_both_ways,
+    scale_offsets,
+    spring_of,
+    stretch_edges,
+    stretch_tile,
+    take_off_edges,
+    take_off_pairs,
+)
 from .streaming import (
     combine,
     evaluate,
@@ -29,13 +38,20 @@ _BEYOND = 1e300
 @inner
 def loss_and_gradient(run, space, now, prepared, edges, work):
     """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
-    points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
-    time, tau, scale = space.time, now.tau, scale_of(space)
+    # Named outside the loops: taking an array out of a tuple counts it, which costs as much as an edge.
+    points, factors, gradient, scratch, ends = run.points, work.factors, run.gradient, run.scratch, edges.ends
+    time, tau, scale, m, longest = space.time, now.tau, scale_of(space), len(edges.ends), -np.inf
     least, total = combine(tau, work, gradient)
     total *= now.parts
-    values, slopes, pulls = scratch[0], scratch[1], scratch[2]
-    longest = edge_terms(run, space, now, prepared, edges, work, scratch[3], values, slopes)
-    loss, rest = rank(values, edges.weaker, edges.silent, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    values, slopes, pulls, w = scratch[0], scratch[1], scratch[2], scratch[3]
+    for e in range(m):
+        w[e] = half_chord(points, factors, time, ends[e, 0], ends[e, 1])
+    evaluate(w, m, space, now, without_exponentials(space, prepared), work.table, 0, values, slopes)
+    take_off_edges(run.offsets, ends, values)
+    stretch_edges(edges.heights, spring_of(edges.heights, run.record), ends, values)
+    for e in range(edges.silent, m):
+        longest = max(longest, values[e])
+    loss, rest = rank(values, edges.weaker, edges.silent, tau, least, total, w, pulls, scratch[4], scratch[5])
     scale_offsets(run.offsets, gradient, rest * now.parts / tau)
     add_edge_offsets(run.offsets, gradient, ends, pulls, -1.0 / tau)
     for e in range(len(ends)):
@@ -94,13 +110,10 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         _count_pairs_both_ways(heights, spring, tau, n, weights)
         total = sum_of(weights, count)
     else:
-        for pair in range(count):
-            weights[pair] = 0.0
+        weights[:count] = 0.0
     references = w[m:] if len(w) >= 2 * m else np.empty(m)
     loss, rest = rank(edge_values, weaker, edges.silent, tau, least, total, w, pulls, values, references)
-    for k in range(len(gradient)):
-        for j in range(n):
-            gradient[k, j] = 0.0
+    gradient[:] = 0.0
     add_offsets(run.offsets, gradient, weights, rest / tau)
     add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
     weigh(slopes, weights, count, -rest)
@@ -112,7 +125,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         )  # fmt: skip
     row = 0
     for i in range(n - 1):
-        push_row(points, i, n - i - 1, weights, row, gradient)
+        push_row(points, i, i + 1, n - i - 1, weights, row, gradient)
         row += n - i - 1
     scale = scale_of(space)
     for k in range(len(points)):
@@ -140,22 +153,6 @@ def _count_pairs_both_ways(heights, spring, tau, n, weights):
         for i in range(n - 1):
             count_both_ways(heights, spring, tau, weights[row:], i, 1, i + 1, n - i - 1)
             row += n - i - 1
-
-
-@inner
-def edge_terms(run, space, now, prepared, edges, work, w, values, slopes):
-    """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
-    # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
-    points, factors, ends, m = run.points, work.factors, edges.ends, len(edges.ends)
-    for e in range(m):
-        w[e] = half_chord(points, factors, space.time, ends[e, 0], ends[e, 1])
-    evaluate(w, m, space, now, without_exponentials(space, prepared), work.table, 0, values, slopes)
-    take_off_edges(run.offsets, ends, values)
-    stretch_edges(edges.heights, spring_of(edges.heights, run.record), ends, values)
-    longest = -np.inf
-    for e in range(edges.silent, m):
-        longest = max(longest, values[e])
-    return longest
 
 
 @inner

@@ -12,10 +12,9 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import bounds, dissimilarity, exponentials
-from ...pairs.numba.portable import entry, inner, jit
+from ...pairs.numba.portable import entry, jit
 from .arguments import Prepared
-from .offsets import add_offset
-from .springs import both_ways, spring_of, stretched
+from .offsets import add_offset, both_ways, spring_of, stretched
 from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, smallest
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
@@ -45,11 +44,6 @@ class NearPairs:
         self.found = np.empty((3, room))
         self.count, self.limit, self.margin, self.reach = 0, 0.0, 0.0, 0.0
 
-    @property
-    def given_up(self) -> bool:
-        """Whether too many pairs count for a list."""
-        return self.count < 0
-
     def look(self, run, space, now, prepared: Prepared, edges, work) -> bool:
         """The pairs without an edge into the workspace, as slabs do; False where the list may be short by now."""
         if self.count <= 0 or prepared.hot:
@@ -65,8 +59,8 @@ class NearPairs:
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
         """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
         least = work.sums[:, 0].min()
-        if prepared.hot or not math.isfinite(least):
-            self.count = -1
+        if self.count < 0 or prepared.hot or not math.isfinite(least):
+            self.count = -1  # too many pairs count for a list: it is given up
             return
         self.points[:], usual = run.points, 0.0
         if run.offsets is not None:
@@ -79,16 +73,6 @@ class NearPairs:
         self.count = _collect(run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns)
 
 
-@inner
-def _offset(offsets, i):
-    return 0.0 if offsets is None else offsets[i]
-
-
-@inner
-def _largest(offsets):
-    return 0.0 if offsets is None else offsets.max()
-
-
 @jit
 def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, rows, columns):
     """Write the pairs without an edge that may count; how many, or -1 where there is no room for them.
@@ -96,9 +80,9 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
     Such a pair, less its offsets, is within ``limit`` where its w is nearer to 0 by ``margin``.
     """
     starts, neighbors, n, count = edges.offsets, edges.neighbors, points.shape[1], 0
-    w, most = np.empty(n), _largest(offsets)
+    w, most = np.empty(n), 0.0 if offsets is None else offsets.max()
     for i in range(n - 1):
-        own = limit + _offset(offsets, i)
+        own = limit + (0.0 if offsets is None else offsets[i])
         if own + most < 0.0:
             continue
         low, high = bounds(own + most, space.kind, space.radius, epsilon)
@@ -110,7 +94,7 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
                 if offsets is not None:
                     nearer = max(w[j] - margin, 0.0) if w[j] > 0.0 else min(w[j] + margin, 0.0)
                     value = dissimilarity(nearer, space.kind, space.radius, epsilon)[0]
-                    if value > own + _offset(offsets, i + 1 + j):
+                    if value > own + offsets[i + 1 + j]:
                         continue
                 if count == len(rows):
                     return -1

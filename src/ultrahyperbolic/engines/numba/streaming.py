@@ -51,8 +51,7 @@ from ...pairs.numba.portable import (
 )
 from ..base import CELL
 from .arguments import Prepared
-from .offsets import add_offset, take_off_tile
-from .springs import both_ways, count_both_ways, spring_of, stretch_tile, stretched
+from .offsets import add_offset, both_ways, count_both_ways, spring_of, stretch_tile, stretched, take_off_tile
 
 ROWS = CELL[0]
 TILE = 256
@@ -133,14 +132,9 @@ def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = Non
 def for_samples(work: Workspace) -> Workspace:
     """The same room for passes over a part of the pairs."""
     slabs = slabs_of(work.gradients.shape[2], sample=True)
-    count = len(slabs) - 1
-    return work._replace(
-        slabs=slabs,
-        gradients=work.gradients[:count],
-        sums=work.sums[:count],
-        tiles=None if work.tiles is None else work.tiles[:count],
-        wide=None if work.wide is None else work.wide[:count],
-    )
+    rooms = {name: getattr(work, name) for name in ("gradients", "sums", "tiles", "wide")}
+    fewer = {name: room[: len(slabs) - 1] for name, room in rooms.items() if room is not None}
+    return work._replace(slabs=slabs, **fewer)
 
 
 @vectorized
@@ -287,14 +281,6 @@ def without_exponentials(space, prepared):
     return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
-@inner
-def scale_rows(gradient, first, factor):
-    """Multiply the gradient of the nodes from ``first`` on."""
-    for k in range(len(gradient)):
-        for j in range(first, gradient.shape[1]):
-            gradient[k, j] *= factor
-
-
 @vectorized
 def push(points, i, start, count, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
@@ -325,9 +311,9 @@ def push(points, i, start, count, pull, gradient):
 
 
 @vectorized
-def push_row(points, i, count, pull, at, gradient):
-    """Add pull[at:]·(x_i - x_j) to the gradient of row i, and take it from that of the ``count`` columns after it."""
-    start, whole = i + 1, count - count % WIDTH
+def push_row(points, i, start, count, pull, at, gradient):
+    """Add pull[at:]·(x_i - x_j) to the gradient of i, and take it from that of ``count`` nodes from ``start`` on."""
+    whole = count - count % WIDTH
     for k in range(len(points)):
         x, rest = points[k, i], points[k, i] * 0
         own, sums = splat(x), splat(rest)
@@ -422,7 +408,9 @@ def _come_nearer(nearest, now, prepared, state, gradient, first):
         if state[TOTAL] > 0.0:
             shrink = exp((nearest - state[LEAST]) / now.tau)
             state[TOTAL] *= shrink
-            scale_rows(gradient, first, shrink)
+            for k in range(len(gradient)):
+                for j in range(first, gradient.shape[1]):
+                    gradient[k, j] *= shrink
         state[LEAST] = nearest
         return True
     return False
@@ -590,9 +578,7 @@ def combine(tau, work, gradient):
     least, total = np.inf, 0.0
     for s in range(len(sums)):
         least = min(least, sums[s, 0])
-    for k in range(len(gradient)):
-        for j in range(gradient.shape[1]):
-            gradient[k, j] = 0.0
+    gradient[:] = 0.0
     for s in range(len(sums)):
         if sums[s, 1] > 0.0:
             factor = exp((least - sums[s, 0]) / tau)
@@ -621,9 +607,7 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     spring = spring_of(heights, run.record)
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
-    for k in range(len(gradient)):
-        for j in range(first, n):
-            gradient[k, j] = 0.0
+    gradient[:, first:] = 0.0
     state = np.empty(6)
     state[LEAST], state[TOTAL] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[LOW] = state[LOWER] = -np.inf

@@ -16,6 +16,7 @@ import triton
 
 from ...arrays import Floats
 from ...objective import RankedPairs
+from ...objective.tables import scale_of, signs_of
 from ...pairs.kinds import kernel_space
 from ..base import (
     EXACT_NODES_ON_CUDA,
@@ -23,6 +24,7 @@ from ..base import (
     FIELDS,
     OPTIMIZERS,
     PHI,
+    SPRING,
     BatchState,
     Engine,
     Evaluation,
@@ -121,7 +123,6 @@ class _Group:
             n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
             popular=self.popular, heights=pairs.heights,
         )  # fmt: skip
-        self.flat = self.time == 0
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -141,9 +142,7 @@ class _Group:
         self.radius = torch.tensor([space.radius for space in self.spaces], dtype=torch.float64, device=device)
         self.pair_points = self.passes.pair_points(self.points, self.radius)
         self.spacing = self.passes.spacing(self.radius)
-        scale = torch.ones_like(self.radius) if self.flat else 0.25 / self.radius**2
-        sign = torch.where(torch.arange(self.width, device=device) < self.time, -1.0, 1.0)
-        self.factors = (scale[:, None] * sign[None, :]).contiguous()
+        self.factors = torch.stack([scale_of(space) * signs_of(space, self.points[0].T) for space in self.spaces])
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
@@ -176,31 +175,25 @@ class _Group:
         self.incident = order.remainder_(self.m) if self.m else order
 
     def _arrays(self, state: BatchState) -> list[tuple[torch.Tensor, Floats]]:
-        """What moves, here and in a batch."""
-        free = [(self.free, state.free)] if self.optimizer == PHI else []
-        return [(self.points, state.points), (self.best, state.best), *free]
+        """What is kept of the runs, here and in a batch."""
+        moving = [(self.points, state.points), (self.best, state.best)]
+        moving += [(self.free, state.free)] if self.optimizer == PHI else []
+        offsets = [(self.shifts, state.offsets), (self.best_shifts, state.best_offsets)] if self.popular else []
+        points = [(mine.swapaxes(1, 2), theirs[..., : self.width]) for mine, theirs in moving]
+        return [(self.record[:, : len(FIELDS)], state.rows), *points, *offsets]
 
     def read_from(self, state: BatchState) -> None:
         """Take the runs' points and record from a batch."""
         for mine, theirs in self._arrays(state):
-            array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width])
-            mine.copy_(torch.from_numpy(array).to(self.device).swapaxes(1, 2))
+            mine.copy_(torch.from_numpy(theirs[self.numbers]).to(self.device))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
-        self.record[:, : len(FIELDS)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
-        self.passes.springs.copy_(torch.from_numpy(state.record["spring"][self.numbers]))
+        self.passes.springs.copy_(self.record[:, SPRING])
         self.iterations.fill_(state.iteration)
-        if self.popular:
-            self.shifts.copy_(torch.from_numpy(state.offsets[self.numbers]))
-            self.best_shifts.copy_(torch.from_numpy(state.best_offsets[self.numbers]))
 
     def write_to(self, state: BatchState) -> None:
         """Put them back."""
         for mine, theirs in self._arrays(state):
-            theirs[self.numbers, :, : self.width] = mine.swapaxes(1, 2).contiguous().cpu().numpy()
-        state.rows[self.numbers] = self.record[:, : len(FIELDS)].cpu().numpy()
-        if self.popular:
-            state.offsets[self.numbers] = self.shifts.cpu().numpy()
-            state.best_offsets[self.numbers] = self.best_shifts.cpu().numpy()
+            theirs[self.numbers] = mine.contiguous().cpu().numpy()
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""
@@ -319,7 +312,7 @@ class _Group:
             self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.shifts,
             self.best_shifts, self.shift_slopes, self.slope_lengths, self.time, self.radius, self.rules, self.record,
             self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width, NODES=nodes,
-            FLAT=self.flat, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, POPULAR=self.popular, num_warps=1,
+            FLAT=self.time == 0, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, POPULAR=self.popular, num_warps=1,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:

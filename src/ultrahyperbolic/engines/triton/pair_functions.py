@@ -1,6 +1,6 @@
 """Dissimilarities on a CUDA device, with their slopes, and what is added to them: offsets of nodes, and springs.
 
-Springs are as in ``engines/numba/springs.py``: a pair of which neither direction is a tie stands for both.
+Springs are as in ``engines/numba/offsets.py``: a pair of which neither direction is a tie stands for both.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import triton
 import triton.language as tl
 
-from ...pairs.kinds import Kind
+from ...pairs.kinds import CONE, Kind
 
 # The kinds of dissimilarities.
 GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = (
@@ -21,8 +21,7 @@ _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)
 LOG2_E = tl.constexpr(math.log2(math.e))
 _TWO_LOG_2 = tl.constexpr(2.0 * math.log(2.0))
-# |1 + ⟨x, y⟩| < 1e-5 is where the authors' scripts replace the distance by 4|w|.
-_CONE = tl.constexpr(5e-6)
+_CONE = tl.constexpr(CONE)
 
 
 @triton.jit

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..kinds import Kind
+from ..kinds import CONE, Kind
 from .portable import asin, asinh, bits, exp, exp_between, fma, from_bits, inner, log1p, sin, sinh, vectorized
 
 # The kinds of dissimilarities as plain numbers, which the compiler takes for constants.
@@ -22,8 +22,6 @@ GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, F
 # exp(-46) is below the unit roundoff squared: what is pruned cannot be seen in a sum.
 CUT = 46.0
 _HALF_PI = math.pi / 2
-# The authors' scripts replace the distance near the cone, |1 + ⟨x, y⟩| < 1e-5, by 2|1 + ⟨x, y⟩|, which is 4|w|.
-_CONE = 5e-6
 
 # Training's tables: 32 segments keep 13 digits, and what a pass looks up stays in the cache.
 SEGMENT_BITS = 5
@@ -102,7 +100,7 @@ def dissimilarity(w, kind, radius, epsilon):
         root = math.sqrt(abs(w))
         return 2.0 * radius * root, (math.copysign(radius, w) / root if root > 0.0 else 0.0)
     if kind == CONE_RULE:
-        if abs(w) < _CONE:
+        if abs(w) < CONE:
             return 4.0 * radius * abs(w), 4.0 * radius * (1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0)
         return _arc(w, radius)
     # The broken geodesic.
@@ -151,7 +149,7 @@ def bounds(limit, kind, radius, epsilon):
     angle = limit / radius
     high = _sinh_square(0.5 * angle) * 1.0000001
     if kind == CONE_RULE:
-        high = max(high, min(0.25 * angle, _CONE))
+        high = max(high, min(0.25 * angle, CONE))
     if kind == BROKEN:
         if angle >= math.pi:
             low = -1.0 - _sinh_square(0.5 * (angle - math.pi)) * 1.0000001
@@ -162,7 +160,7 @@ def bounds(limit, kind, radius, epsilon):
     else:
         low = -_sin_square(0.5 * angle) * 1.0000001
     if kind == CONE_RULE:
-        low = min(low, -min(0.25 * angle, _CONE))
+        low = min(low, -min(0.25 * angle, CONE))
     return low, high
 
 

@@ -6,15 +6,18 @@ alone, read from a table where there is one; w is taken from the form that loses
 """
 
 import math
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from contextlib import nullcontext
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ...arrays import Floats, Ints
 from ..kinds import KernelSpace
+from ..reference import Nearest, NeighborCounts, RowStatistics
 from .functions import (
     BROKEN,
     DEGREE,
@@ -47,8 +50,6 @@ _FAR = 4.0
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
 
-Block = TypeVar("Block")
-
 
 class MeasuredPoints(NamedTuple):
     """Points and what is measured between them, as the compiled functions take it."""
@@ -78,36 +79,7 @@ class MeasuredPoints(NamedTuple):
     """[n] what is taken from the distances of a point; [0] for nothing."""
 
 
-class RowResults(NamedTuple):
-    """What `reduce_rows` returns; nodes u have their neighbours v in ascending order of d(u, v)."""
-
-    sums: Floats
-    """[n] Σ_v d(u, v)"""
-    indices: Ints
-    """[n, k] the nearest."""
-    distances: Floats
-    """[n, k]"""
-    neighbors: Ints
-    """[2m] neighbours at most as far as v."""
-    others: Ints
-    """[2m] others at most as far as v."""
-    nonedges: Ints
-    """[t] pairs without an edge at most as far as each threshold."""
-
-
-class Bounds(NamedTuple):
-    """Ascending thresholds, and an even grid that they are found with."""
-
-    thresholds: Floats
-    """[t]"""
-    low: float
-    rate: float
-    """Where the grid starts, and its cells per unit of distance."""
-    starts: NDArray[np.int32]
-    """[cells + 2] the first threshold of each cell."""
-
-
-def prepare(points: Floats, space: KernelSpace, epsilon: float) -> MeasuredPoints:
+def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floats | None = None) -> MeasuredPoints:
     """A space of points [n, d], the first of their coordinates time."""
     (time, radius, kind), square = space, space.radius * space.radius
     columns = np.ascontiguousarray(points.T)
@@ -122,65 +94,44 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float) -> MeasuredPoint
     level = columns / heights if time > 1 else np.empty((0, 0))
     first = (1023 + lowest_octave.py_func(kind)) << SEGMENT_BITS
     above, below = above * SEGMENTS, below * SEGMENTS
-    nothing = np.empty(0)
+    popularity = np.empty(0) if popularity is None else np.ascontiguousarray(popularity)
     return MeasuredPoints(
-        columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, nothing
+        columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, popularity
     )
 
 
 def reduce_rows(
-    space: MeasuredPoints,
-    k: int,
-    tails: Ints,
-    heads: Ints,
-    thresholds: Floats,
-    *,
-    block_rows: int | None = None,
-    threads: int = 1,
-    upper: bool = False,
-) -> RowResults:
-    """Sums, the k nearest and the counts of every row, and how many non-edges are within each threshold, in one pass.
-
-    (tails, heads) [2m] are neighbours, sorted by tail; thresholds [t] are ascending. With ``upper`` only pairs i < j
-    are looked at, of which (tails, heads) [m] are edges, and all but ``nonedges`` is left undefined.
-    """
+    space: MeasuredPoints, block_rows: int | None, threads: int, edges: Tensor | None, k: int,
+    thresholds: Tensor | None, *, upper: bool,
+) -> RowStatistics:  # fmt: skip
+    """What `pairs.reference.row_statistics` finds."""
     n = space.points.shape[1]
-    offsets, bounds = np.searchsorted(tails, np.arange(n + 1)), _bounds(thresholds)
-    found = RowResults(
-        np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(len(tails), np.int64),
-        np.empty(len(tails), np.int64), np.zeros(len(thresholds), np.int64),
-    )  # fmt: skip
+    edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
+    tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
+    by_tail = np.argsort(tails, kind="stable")
+    tails, heads = tails[by_tail], heads[by_tail]
+    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
+    bounds = np.where(np.isnan(bounds), np.inf, bounds)
+    order = np.argsort(bounds)
+    ordered, offsets = bounds[order], np.searchsorted(tails, np.arange(n + 1))
+    grid, histogram = _grid(ordered), np.zeros(len(bounds), np.int64)
+    found = np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), *np.empty((2, len(tails)), np.int64)
+    rows = max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * len(bounds)) // max(1, n)
+    rows = block_rows or max(1, rows, n // _MOST_BLOCKS)
 
-    def reduce(first: int, last: int) -> Ints:
-        histogram = np.zeros(len(thresholds), np.int64)
-        _reduce_rows(space, first, last, offsets, heads, bounds, upper, *found[:-1], histogram)
-        return histogram
+    def reduce(first: int) -> Ints:
+        """A block of rows; its histogram."""
+        own = np.zeros_like(histogram)
+        _reduce_rows(space, first, min(first + rows, n), offsets, heads, ordered, *grid, upper, *found, own)
+        return own
 
-    for histogram in _in_blocks(reduce, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
-        found.nonedges[:] += histogram
-    return found._replace(nonedges=np.cumsum(found.nonedges))
-
-
-def measure_pairs(space: MeasuredPoints, pairs: Ints) -> Floats:
-    """The distance of each of the pairs [m, 2], with the bits it has in the other passes."""
-    found = np.empty(len(pairs))
-    _measure_pairs(space, pairs, found)
-    return found
-
-
-def _rows_of_block(n: int, thresholds: int) -> int:
-    """Rows of a block that counts for this number of thresholds."""
-    pairs = max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * thresholds)
-    return max(1, pairs // max(1, n), n // _MOST_BLOCKS)
-
-
-def _in_blocks(work: Callable[[int, int], Block], n: int, rows: int, threads: int) -> Iterator[Block]:
-    """What ``work`` returns for each block of rows (first, last), in order; blocks are done on all threads."""
-    if rows >= n or threads == 1:
-        yield from (work(first, min(first + rows, n)) for first in range(0, n, rows))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(lambda first: work(first, min(first + rows, n)), range(0, n, rows))
+    with nullcontext() if rows >= n or threads == 1 else ThreadPoolExecutor(threads) as pool:
+        for own in (map if pool is None else pool.map)(reduce, range(0, n, rows)):
+            histogram += own
+    sums, indices, distances, neighbors, others = map(torch.from_numpy, found)
+    nonedges = torch.from_numpy(np.cumsum(histogram)[np.argsort(order)])
+    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
+    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
 
 
 @inner
@@ -322,14 +273,6 @@ def _tile(space, i, start, count, values, scratch):
 
 
 @inner
-def _row(space, i, start, values, scratch):
-    """Distances of node i to all nodes from ``start`` on."""
-    n = space.points.shape[1]
-    for first in range(start, n, _TILE):
-        _tile(space, i, first, min(_TILE, n - first), values[first - start :], scratch)
-
-
-@inner
 def _take_off(popularity, i, start, count, values):
     """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their distances."""
     if len(popularity) > 0:
@@ -439,13 +382,15 @@ def _count(values, i, joined, neighbors, others):
 
 @jit
 def _reduce_rows(
-    space, first, last, offsets, heads, bounds, upper, sums, indices, distances, neighbors, others, histogram
-):
+    space, first, last, offsets, heads, thresholds, low, rate, starts, upper, sums, indices, distances, neighbors,
+    others, histogram,
+):  # fmt: skip
     n = space.points.shape[1]
     values, scratch = np.empty(n), np.empty((4, _TILE))
     for i in range(first, last):
         start, here, end = i + 1 if upper else 0, offsets[i], offsets[i + 1]
-        _row(space, i, start, values, scratch)
+        for at in range(start, n, _TILE):
+            _tile(space, i, at, min(_TILE, n - at), values[at - start :], scratch)
         _take_off(space.popularity, i, start, n - start, values)
         if upper:
             for e in range(here, end):
@@ -458,7 +403,7 @@ def _reduce_rows(
             if here < end:
                 _count(values, i, heads[here:end], neighbors[here:end], others[here:end])
         if len(histogram) > 0:
-            _tally(values[i + 1 - start : n - start], bounds, histogram)
+            _tally(values[i + 1 - start : n - start], thresholds, low, rate, starts, histogram)
 
 
 @inner
@@ -469,39 +414,38 @@ def _cell(value, low, rate, cells):
 
 
 @inner
-def _tally(values, bounds, histogram):
-    """Add the values above threshold t - 1 and not above t to histogram[t]; NaN is none."""
-    cells = len(bounds.starts) - 2
-    farthest = bounds.thresholds[-1] if len(bounds.thresholds) > 0 else np.nan
+def _tally(values, thresholds, low, rate, starts, histogram):
+    """Add the values above threshold t - 1 and not above t to histogram[t], found with a grid; NaN is none."""
+    cells, farthest = len(starts) - 2, thresholds[-1]
     for j in range(len(values)):
         if values[j] <= farthest:
-            cell = _cell(values[j], bounds.low, bounds.rate, cells)
-            histogram[_search(bounds.thresholds, values[j], bounds.starts[cell], bounds.starts[cell + 1])] += 1
+            cell = _cell(values[j], low, rate, cells)
+            histogram[_search(thresholds, values[j], starts[cell], starts[cell + 1])] += 1
 
 
-@jit
-def _cells(values, low, rate, cells):
-    found = np.empty(len(values), np.int64)
-    for e in range(len(values)):
-        found[e] = _cell(values[e], low, rate, cells)
-    return found
+def _grid(thresholds: Floats) -> tuple[float, float, NDArray[np.int32]]:
+    """An even grid for ascending thresholds: where it starts, its cells per unit of distance, the first of each cell.
 
-
-def _bounds(thresholds: Floats) -> Bounds:
-    """With a grid that leaves out the extremes, which may be far from the rest: they share the cells at its ends."""
+    It leaves out the extremes, which may be far from the rest: they share the cells at its ends.
+    """
     finite, low, rate, cells = thresholds[np.isfinite(thresholds)], 0.0, 0.0, _CELLS * len(thresholds)
     if len(finite):
         out = len(finite) // 64
         low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
         rate = cells / width if width > 0.0 else 0.0
         rate = rate if math.isfinite(rate) else 0.0
-    starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
-    return Bounds(thresholds, low, rate, starts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = (thresholds - low) * rate
+        found = np.where(places > 0.0, np.minimum(places, cells), 0.0).astype(np.int64)  # as `_cell` has it
+    starts = np.searchsorted(found, np.arange(cells + 2)).astype(np.int32)
+    return low, rate, starts
 
 
 @jit
-def _measure_pairs(space, pairs, found):
-    scratch = np.empty((4, _TILE))
+def measure_pairs(space, pairs):
+    """The distance of each of the pairs [m, 2], with the bits it has in the other passes."""
+    found, scratch = np.empty(len(pairs)), np.empty((4, _TILE))
     for e in range(len(pairs)):
         _tile(space, pairs[e, 0], pairs[e, 1], 1, found[e:], scratch)
         _take_off(space.popularity, pairs[e, 0], pairs[e, 1], 1, found[e:])
+    return found
