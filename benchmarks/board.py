@@ -40,7 +40,7 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.execution import Execution
-from ultrahyperbolic.training.inputs import DEFAULT, Choice
+from ultrahyperbolic.training.inputs import USUAL, Choice
 from ultrahyperbolic.training.method import GOALS
 from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.select import choose
@@ -85,12 +85,12 @@ def said(figures: Mapping[str, Value], stem: str) -> str:
 def karate(asked: Namespace) -> Figures:
     """How often a bare ``embed`` ranks both leaders of the club first, and how it fits."""
     loaded = load_graph("karate")
-    trainings = train(loaded, [Job(DEFAULT, seed) for seed in range(asked.seeds)], "new", asked.how)
+    trainings = train(loaded, [Job(USUAL, seed) for seed in range(asked.seeds)], "new", asked.how)
     rows = [board_run.figures_of(loaded.graph, each, asked.how.place) for each in trainings]
     first = [leader_ranks(delta, leaders()).tolist() == [1, 2] for delta in deltas(loaded, trainings, asked.how)]
-    figures: Figures = {"geometry": DEFAULT.name, "seeds": asked.seeds, "leaders_first": mean(first)}
+    figures: Figures = {"geometry": USUAL.name, "seeds": asked.seeds, "leaders_first": mean(first)}
     figures |= {what: mean(row[what] for row in rows if row[what] is not None) for what in MEASURES}
-    print(f"karate, {DEFAULT.name}: both leaders first in {sum(first)} of {asked.seeds}; {said(figures, '')}")
+    print(f"karate, {USUAL.name}: both leaders first in {sum(first)} of {asked.seeds}; {said(figures, '')}")
     return {f"karate:{what}": value for what, value in figures.items()}
 
 
@@ -204,7 +204,7 @@ def ranks(asked: Namespace) -> Figures:
     for name in asked.graphs or ("karate", "lesmis", "nips"):
         loaded = load_graph(name, asked.folder)
         low, high = intervals(loaded, asked.seeds, asked.how)
-        jobs = [Job(DEFAULT, asked.seeds + seed) for seed in range(asked.further)]
+        jobs = [Job(USUAL, asked.seeds + seed) for seed in range(asked.further)]
         trainings = train(loaded, jobs, "new", asked.how)
         seen = np.stack([ranks_of(delta) for delta in deltas(loaded, trainings, asked.how)])
         varies = (seen.min(0) < seen.max(0)) | (low < high)
