@@ -262,9 +262,9 @@ def test_folders_without_an_embedding(refuse, club, command, spoil, reason):
 
 
 def test_a_node_that_is_not_there(refuse, club):
-    assert refuse("neighbors", club, "35") == f"no node '35' in {club}; did you mean 5, 3?"
-    assert refuse("neighbors", club, "[1") == f"no node '[1' in {club}; did you mean 1?"
-    assert refuse("neighbors", club, '{"a": 1}') == f"no node '{{\"a\": 1}}' in {club}"
+    assert refuse("neighbors", club, "35") == f"{club}: no node '35' in this embedding; did you mean 5, 3?"
+    assert refuse("neighbors", club, "[1") == f"{club}: no node '[1' in this embedding; did you mean 1?"
+    assert refuse("neighbors", club, '{"a": 1}') == f"{club}: no node '{{\"a\": 1}}' in this embedding"
 
 
 def test_a_data_set_that_cannot_be_had(refuse, monkeypatch):

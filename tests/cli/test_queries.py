@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tables import read_table
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli.output import print_table
@@ -70,7 +71,7 @@ def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
     assert header.split() == ["rank", "node", "delta"]
     assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
     assert said.startswith("in brackets: the interval of ranks found in 20 trainings that differ by their seed")
-    assert alike == "neighbouring ranks that cannot be told apart: 1–3"
+    assert alike == "neighbouring ranks that cannot be told apart: 1–2, 2–3"
     said = json.loads(call("rank club --top 2 --json --csv ranking.csv").stdout)
     assert said["ranks"] == {"seeds": 20, "first_seed": 0, "coverage": 19 / 21}
     assert [(row["rank_low"], row["rank_high"]) for row in said["ranking"]] == [(1, 3), (1, 4)]
@@ -281,8 +282,6 @@ def test_the_flow(call):
 
 
 def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
-    from ultrahyperbolic.export.tables import read_table
-
     Path("ties.tsv").write_text("=1+1\t@x\t2\n@x\t-2\t1\n-2\tann\t3\n")
     call("embed ties.tsv -o club --iterations 5 --quiet")
     printed = call("rank club --csv ranking.csv --json").stdout
@@ -339,7 +338,7 @@ def test_labels_and_columns_of_nodes_are_shown_and_labels_taken(call, refuse):
     assert refuse("neighbors cast Cosette") == (
         "cast: the label 'Cosette' is ambiguous: 2 nodes have it ('c', 'm'); use an id"
     )
-    assert refuse("neighbors cast Valjan") == "no node 'Valjan' in cast; did you mean Valjean?"
+    assert refuse("neighbors cast Valjan") == "cast: no node 'Valjan' in this embedding; did you mean Valjean?"
 
 
 @pytest.mark.usefixtures("cast")

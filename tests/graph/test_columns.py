@@ -337,3 +337,19 @@ def test_the_warning_points_at_the_caller(write):
     assert [warning.filename for warning in said] == [__file__]
     read_graph("g.csv", weights_are_distances=True)
     read_graph("g.csv", weight=False)
+
+
+@pytest.mark.parametrize("cells", [("12", "", ""), ("12 calls", "3 calls", "7 calls"), ("1.200,5 €", "x", "y")])
+def test_a_third_column_that_is_hardly_numbers_is_said_to_be_unused(tmp_path, cells):
+    file = tmp_path / "g.csv"
+    file.write_text("source;target;calls\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells)))
+    with pytest.warns(UserWarning, match="column 'calls' has numbers, but too few .*--weight"):
+        assert read_graph(file).capacities.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("cells", [("red", "blue", "red"), ("2020-01-02", "2021-03-04", "2020-01-02")])
+@pytest.mark.filterwarnings("error")
+def test_a_third_column_of_words_or_dates_is_left_out_without_a_word(tmp_path, cells):
+    file = tmp_path / "g.csv"
+    file.write_text("source;target;kind\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells)))
+    assert read_graph(file).capacities.tolist() == [1.0]

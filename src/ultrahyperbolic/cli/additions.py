@@ -173,8 +173,8 @@ def _show(
     if measured:
         hidden = calibration.held_out / calibration.rounds
         print(
-            f"when a tenth of your ties was hidden, {_whole(measured['precision'])} of the first {len(table)} "
-            f"suggestions were hidden ties; there were {hidden:.0f}"
+            f"when {hidden:.0f} of your ties were hidden, {_whole(measured['precision'])} of the first {len(table)} "
+            "suggestions were among them" + (f" (at most {_whole(hidden / len(table))})" if hidden < len(table) else "")
         )
 
 

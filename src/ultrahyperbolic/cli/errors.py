@@ -1,7 +1,6 @@
 """Bad input: one line and exit code 2. Everything else is a bug, and shows itself."""
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
@@ -45,13 +44,3 @@ def reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error) or type(error).__name__
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """``"; did you mean …?"``, or nothing where no known word is near.
-
-    >>> suggestion("karat", ["karate", "davis"])
-    '; did you mean karate?'
-    """
-    near = difflib.get_close_matches(word, known, n=3)
-    return f"; did you mean {', '.join(near)}?" if near else ""

@@ -12,7 +12,7 @@ import typer
 
 from ..progress import bar
 from . import options as opt
-from .errors import Refused, reason, refusing, suggestion
+from .errors import Refused, reason, refusing
 from .output import (
     json_id,
     json_rows,
@@ -175,13 +175,8 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
     value = tuple(value) if isinstance(value, list) else value
     if isinstance(value, Hashable) and rows.has_id(value):
         return rows(value)
-    try:
+    with refusing(KeyError, about=f"{folder}: "):
         return rows(text)
-    except KeyError as error:
-        if rows.labelled(text):
-            raise Refused(f"{folder}: {reason(error)}") from None
-    near = suggestion(text, map(shown, rows.names)) if len(rows.names) <= 100_000 else ""
-    raise Refused(f"no node {text!r} in {folder}{near}")
 
 
 @opt.reads_graph

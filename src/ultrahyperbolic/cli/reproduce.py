@@ -1,13 +1,13 @@
 """``reproduce``: the figures of the paper, each by its name."""
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from .errors import Refused, refusing, suggestion
+from ..checks import suggestion
+from .errors import Refused, refusing
 from .options import check_device, option
 from .options import output as out
 from .output import print_json, print_table
@@ -59,7 +59,7 @@ def reproduce(
       ultrahyperbolic reproduce figure1 -o out/figure1
       ultrahyperbolic reproduce timing --json timing.json
     """
-    from ..paper import TARGETS
+    from ..paper import TARGETS, write_figures
 
     if target is None:
         print_table(("target", "what it is"), [(name, found.description) for name, found in TARGETS.items()])
@@ -95,7 +95,5 @@ def reproduce(
     if json_file == _STDOUT:
         print_json(figures)
     elif json_file is not None:
-        from ..files import replace_file
-
         with refusing(OSError, about="cannot write the figures: "):
-            replace_file(json_file, json.dumps(figures, indent=2) + "\n")
+            write_figures(json_file, figures)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from ..checks import suggestion
 from ..progress import bar
-from .errors import Refused, reason, refusing, suggestion
+from .errors import Refused, reason, refusing
 from .options import Reading
 from .output import note
 

@@ -260,10 +260,6 @@ class NodeFinder:
         """All ids, and all labels as text."""
         return [*self._rows, *map(str, self._labels.values())]
 
-    def labelled(self, text: str) -> bool:
-        """Whether it is the label of a node, or of several."""
-        return bool(self._named(text))
-
     def _named(self, node: object) -> list[Hashable]:
         """The ids of the nodes that have a label."""
         return self._by_label.get(node, []) if isinstance(node, str) else []

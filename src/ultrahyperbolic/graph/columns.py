@@ -37,6 +37,8 @@ _QUANTITY = re.compile(
     | \d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?  # a time""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A number, perhaps with a unit after it; no date and no time.
+_AMOUNT = re.compile(r"\s*[+-]?\d[\d.,]*(?![\d.,:/-])")
 _COMPARED = 50  # columns at most that are compared with each other
 _LONGEST = 60  # characters of a name that is shown
 
@@ -90,7 +92,10 @@ def choose_columns(
     """
     source, target, weight = wanted
     if width < 2:
-        raise GraphError(f"{where}: one column; a tie needs two, the ids of its ends (is the delimiter right?)")
+        raise GraphError(
+            f"{where}: one column; a tie needs two, the ids of its ends: if a special character "
+            "separates them, name it (delimiter=, --delimiter)"
+        )
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
     if ends is not None:
@@ -116,8 +121,18 @@ def choose_columns(
             raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
         return first, second, third
     third = next((_only(name, known, where) for name in WEIGHTS if name in known), usual)
-    usable = third < width and third not in (first, second) and is_numeric(third)
-    return first, second, third if usable else None
+    if third >= width or third in (first, second):
+        return first, second, None
+    if is_numeric(third):
+        return first, second, third
+    if any(isinstance(value, str) and _AMOUNT.match(value) for value in values(third)):
+        column = _shown(third if names is None else str(names[third]))
+        warnings.warn(
+            f"{where}: column {column} has numbers, but too few to be the weights, so every weight is 1: name "
+            "it as weight (--weight) to be told what is wrong",
+            stacklevel=5,
+        )
+    return first, second, None
 
 
 def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[int, int]:

@@ -69,11 +69,6 @@ class Series(NamedTuple):
     values: Sequence[Sequence[Value]]  # row by row, a value for each column
 
 
-def geometries(dimension: int) -> list[Geometry]:
-    """Flat space, then the signatures from hyperbolic to spherical."""
-    return [Geometry(flat=dimension), *(Geometry(p, dimension - p) for p in range(dimension, -1, -1))]
-
-
 def label(geometry: Geometry) -> str:
     """R⁴ (flat), or Q^{3,1}."""
     return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[geometry.dim]} (flat)" if geometry.is_flat else geometry.name

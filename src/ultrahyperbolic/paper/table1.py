@@ -13,10 +13,11 @@ from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..export.tables import write_table
 from ..graph import Graph
 from ..training.config import Settings, TrainingConfig, configured
+from ..training.inputs import Choice
 from ..training.presets import DIFFERENCES, settings, text_settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Series, announce, draw_table, finish, geometries, get, head_of, label, progress, put, row_of
+from .console import Series, announce, draw_table, finish, get, head_of, label, progress, put, row_of
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
@@ -25,7 +26,7 @@ NAMES = {
     "rho5": "top 5 Spearman's ρ",
     "rho10": "top 10 Spearman's ρ",
 }
-GEOMETRIES = {geometry.file_name: geometry for geometry in geometries(4)}
+GEOMETRIES = {geometry.file_name: geometry for geometry in Choice.of(4).geometries}
 # Mean and standard deviation over 5 runs, as printed in the paper.
 PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
     "R4": {"first_leader": (5.4, 1.1), "second_leader": (6.6, 0.9), "rho5": (-0.44, 0.19), "rho10": (0.00, 0.14)},

@@ -22,10 +22,11 @@ from ..files import replace_file
 from ..geometry import Geometry
 from ..graph import Graph
 from ..training.config import TrainingConfig, configured
+from ..training.inputs import Choice
 from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
 from ..training.train import embed_many
 from . import Figures, write_figures
-from .console import Series, announce, draw_table, finish, geometries, get, head_of, label, progress, put, row_of
+from .console import Series, announce, draw_table, finish, get, head_of, label, progress, put, row_of
 from .sampled import SAMPLES, embed_sampled
 
 NAMES = {
@@ -89,7 +90,7 @@ class PublishedTable:
     @property
     def columns(self) -> list[Column]:
         """Flat space, then the signatures from hyperbolic to spherical."""
-        return [Column(geometry.file_name, geometry) for geometry in geometries(self.dimension)]
+        return [Column(geometry.file_name, geometry) for geometry in Choice.of(self.dimension).geometries]
 
     @property
     def beside(self) -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -10,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..checks import as_integer, check_count
+from ..checks import as_integer, check_count, suggestion
 from ..datasets import load, names
 from ..geometry import Geometry, Product
 from ..geometry.named import ProductGeometry, described
 from ..graph import Graph, GraphError, as_graph
 from ..graph.fold import said_of_directions
+from ..graph.prepared import is_prepared
 from ..options import Signature
 
 log = logging.getLogger("ultrahyperbolic")
@@ -50,12 +50,10 @@ def find_graph(data: object, weight: Weight | None = None, *, directed: bool = F
     >>> find_graph("karate", weight=False).capacities.tolist()
     [1.0]
     """
-    is_name = isinstance(data, str) and not os.path.exists(data)
-    if is_name and data in names():
-        data = load(str(data))
-    elif is_name and not os.path.dirname(str(data)):
-        near = difflib.get_close_matches(str(data), names(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; data sets: {', '.join(names())}"
+    if isinstance(data, str) and data in names() and not os.path.isfile(data) and not is_prepared(data):
+        data = load(data)
+    elif isinstance(data, str) and not os.path.exists(data) and not os.path.dirname(data):
+        hint = suggestion(data, names()) or f"; data sets: {', '.join(names())}"
         raise GraphError(f"{data}: no such file, and no data set of that name{hint}")
     if isinstance(data, Graph):
         if directed and not data.is_directed:
