@@ -150,8 +150,8 @@ class Options(Compared, total=False):
     signature: Annotated[
         Signature | None,
         _geometry(
-            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3, and more for large "
-            "graphs: 4,4 from 31,623 nodes on, 5,5 from 100,000.",
+            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3. Large "
+            "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000.",
             metavar="P,Q",
             common=True,
         ),

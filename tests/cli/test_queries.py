@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tables import read_table
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli.output import print_table
 from ultrahyperbolic.datasets import nouns
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate, reservations
+from ultrahyperbolic.export.tables import read_table
 
 
 def rows(text: str) -> list[list[str]]:

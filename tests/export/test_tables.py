@@ -5,9 +5,8 @@ import csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import plain_cell, read_table
 
-from ultrahyperbolic.export.tables import safe_cell, write_table
+from ultrahyperbolic.export.tables import plain_cell, read_table, safe_cell, write_table
 
 HOSTILE = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "'=1", "'", "="]
 

@@ -13,12 +13,12 @@ from typer.core import TyperCommand, TyperGroup
 from ..progress import count_from_start
 from .additions import place, suggest
 from .embed import embed
-from .graphs import datasets, prepare
 from .output import show_log
 from .queries import cluster, evaluate, neighbors, rank
 from .reproduce import reproduce
 from .select import select
 from .showing import export, plot, report
+from .sources import datasets, prepare
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
     embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
