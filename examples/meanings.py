@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.geometry.words import Dissimilarity
+from ultrahyperbolic.geometry.arguments import Dissimilarity
 
 TOPICS = {
     "water": ("river", "stream", "fish"),

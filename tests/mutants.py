@@ -129,7 +129,7 @@ MUTANTS = [
         "training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0", "training/test_start.py"
     ),
     Mutant(
-        "report/distances.py",
+        "report/space.py",
         "torch.where(along < radius_square, 2, 3)",
         "torch.where(along < radius_square, 2, 2)",
         "report/test_distances.py",

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-
-class Kept(Protocol):
-    """An embedding, as far as it is needed to keep it."""
-
-    def save(self, folder: str | os.PathLike[str]) -> object:
-        """Write it to a folder."""
-
-
-class Minimum(Protocol):
-    """What a minimisation has found, as far as it is needed to go on from there."""
-
-    @property
-    def point(self) -> Tensor:
-        """The best point seen."""
-
-    @property
-    def value(self) -> float:
-        """The function there."""
+    from .embedding import Embedding
+    from .optim import MinimizeResult
 
 
 class Interrupted(KeyboardInterrupt):
@@ -43,20 +24,20 @@ class Interrupted(KeyboardInterrupt):
     ...         raise
     """
 
-    embedding: Kept | None
+    embedding: Embedding | None
     """Of `embed`."""
-    embeddings: list[Kept]
+    embeddings: list[Embedding]
     """Of `embed_many`, one for each configuration."""
-    result: Minimum | None
+    result: MinimizeResult | None
     """Of `minimize`."""
 
     def __init__(
         self,
         message: str = "",
         *,
-        embedding: Kept | None = None,
-        embeddings: Sequence[Kept] = (),
-        result: Minimum | None = None,
+        embedding: Embedding | None = None,
+        embeddings: Sequence[Embedding] = (),
+        result: MinimizeResult | None = None,
     ) -> None:
         super().__init__(message)
         self.embedding, self.embeddings, self.result = embedding, list(embeddings), result

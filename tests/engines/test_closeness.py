@@ -92,7 +92,7 @@ def test_it_is_least_where_sums_of_distances_are_those_of_hops():
 
 
 def test_means_over_components_longer_than_a_block():
-    from ultrahyperbolic.engines.triton.closeness import ClosenessTerm
+    from ultrahyperbolic.engines.triton.passes import ClosenessTerm
 
     rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))

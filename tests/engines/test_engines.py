@@ -12,7 +12,7 @@ from ultrahyperbolic.engines.base import RECORD, BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.callbacks import guard
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.geometry.words import DISSIMILARITIES
+from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.loop import run
 from ultrahyperbolic.objective import ExactLoss, RankedPairs

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.words import DISSIMILARITIES, check_dissimilarity, current_name
+from ultrahyperbolic.geometry.arguments import DISSIMILARITIES, check_dissimilarity, current_name
 
 METHODS = {
     "geodesic": "dissimilarity",

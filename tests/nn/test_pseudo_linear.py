@@ -12,7 +12,7 @@ from torch.nn import functional
 import ultrahyperbolic as uh
 from ultrahyperbolic import Euclidean, Product, PseudoHyperboloid, PseudoSphere
 from ultrahyperbolic.nn import PseudoActivation, PseudoLinear
-from ultrahyperbolic.nn.chart import coordinates, from_coordinates, out_width, psi
+from ultrahyperbolic.nn.linear import coordinates, from_coordinates, out_width, psi
 
 Q = PseudoHyperboloid
 MANIFOLDS = [

@@ -8,7 +8,7 @@ import torch
 from backends import MANIFOLDS, random_pairs, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.geometry.words import DISSIMILARITIES
+from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import ExactLoss, RankedPairs
 from ultrahyperbolic.objective.sampled import Measure, SampledLoss, SampleSizes

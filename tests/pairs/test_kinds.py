@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.words import DISSIMILARITIES
+from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.pairs import pair_distances
 from ultrahyperbolic.pairs.kinds import KernelSpace, Kind, kernel_space
 

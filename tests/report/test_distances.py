@@ -7,7 +7,7 @@ import torch
 from report.conftest import points_on, ring
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.report import distances as room
-from ultrahyperbolic.report.distances import KINDS, distances
+from ultrahyperbolic.report.space import KINDS, distances
 
 
 def expected_kinds(points, manifold, pairs):

@@ -148,7 +148,6 @@ class _Asked:
 
 def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Checkpoints]:
     """The embedding, or the end of the command where there is nothing to keep."""
-    from ..embedding import Embedding
     from ..interrupted import Interrupted
     from ..training.checkpoint import EVERY, Checkpoints
     from ..training.tensorboard import with_tensorboard
@@ -172,7 +171,7 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
                 [*boards, between], measures=False, checkpoint=task.checkpoint, asked=lambda: asked.code > 0
             )
         except Interrupted as interrupted:
-            if not isinstance(interrupted.embedding, Embedding):
+            if interrupted.embedding is None:
                 raise
             embedding = interrupted.embedding
     record, result, before = embedding.record, embedding.record.result, task.record

@@ -24,7 +24,7 @@ from ..geometry import Geometry, Manifold
 from ..geometry.named import described
 from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
-from ..graph.centrality import other_ranks
+from ..graph.flow import other_ranks
 from ..pairs import Nearest, nearest
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity

@@ -15,8 +15,8 @@ from ..evaluation.directed import directed_measures
 from ..geometry import Manifold
 from ..graph import Graph
 from ..graph.attributes import free_names
+from ..graph.base import html_table, text
 from ..graph.flow import flow
-from ..graph.notebook import html_table, text
 from ..verdict import reservations, shows_hierarchy
 from .answers import Columns, interval_words, label_texts, ranking, ranks_in_words
 

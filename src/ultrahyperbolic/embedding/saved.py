@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
-from ..graph.centrality import other_ranks
+from ..graph.flow import other_ranks
 from . import store
 from .answers import NodeFinder, TiesOf, less_popularity
 from .distances import space_of

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..arrays import Floats
 from ..checks import check_choice
 from ..geometry import Manifold
+from ..geometry.arguments import Dissimilarity, check_dissimilarity
 from ..geometry.manifold import require_manifold
-from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
 from ..objective import SCOPES, Closeness, RankedPairs, SampleSizes, Scope
 from ..options import Backend as Backend

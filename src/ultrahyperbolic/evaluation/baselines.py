@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.centrality import pagerank
+from ..graph.flow import pagerank
 from ..graph.hops import WORD, levels_from
 from ..pairs import usable_threads
 

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity, former_measure
+from ..geometry.arguments import Dissimilarity, former_measure
 from ..graph import Graph
-from ..graph.centrality import pagerank
+from ..graph.flow import pagerank
 from ..graph.hops import components
 from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics

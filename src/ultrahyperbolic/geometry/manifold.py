@@ -10,12 +10,15 @@ from torch import Tensor, nn
 from ..checks import check_count, check_positive
 from .arguments import (
     Check,
+    Dissimilarity,
     all_finite,
     as_generator,
     as_size,
+    check_dissimilarity,
     check_finite,
     check_rows,
     format_row,
+    former_measure,
     validate,
     validate_scalars,
 )
@@ -23,7 +26,6 @@ from .functions import safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign
-from .words import Dissimilarity, check_dissimilarity, former_measure
 
 _CDIST_ELEMENTS, _REDRAWS = 1 << 22, 100
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.

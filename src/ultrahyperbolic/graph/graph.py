@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Bools, Floats, Ints, positions_in
 from .adapters import Adapters
+from .base import summary
 from .errors import GraphError, need
 from .fold import policy_words
 from .ids import NodeIds, distinct_ids, node_order
-from .notebook import summary
 from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
 

@@ -1,11 +1,10 @@
 """Layers, losses and decoders as modules, for models of your own."""
 
 from ..objective import SampleSizes
-from .chart import quotient_dist, representative
 from .decoders import ClassDecoder, LinkDecoder
 from .embedding import ManifoldEmbedding
 from .graph import PseudoGraphConv, normalized_edges
-from .linear import PseudoActivation, PseudoLinear
+from .linear import PseudoActivation, PseudoLinear, quotient_dist, representative
 from .loss import RankingLoss
 
 __all__ = [

@@ -6,8 +6,7 @@ from torch.nn import functional
 
 from ..checks import check_count
 from ..geometry import Manifold
-from .chart import from_coordinates
-from .linear import PseudoLinear
+from .linear import PseudoLinear, from_coordinates
 
 
 def normalized_edges(

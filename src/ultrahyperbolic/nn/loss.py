@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from ..checks import as_integer, check_choice, check_positive
 from ..geometry import Manifold
+from ..geometry.arguments import Dissimilarity, check_dissimilarity
 from ..geometry.manifold import require_manifold
-from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..graph import Graph
 from ..objective import SCOPES, RankedPairs, SampledLoss, SampleSizes, Scope
 from ..objective.ranking import Tables, both_stretched, loss_of_distances, stretched

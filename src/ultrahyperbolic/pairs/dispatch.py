@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..checks import check_choice, check_count, check_positive
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity
+from ..geometry.arguments import Dissimilarity
 from . import reference
 from .kinds import kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics

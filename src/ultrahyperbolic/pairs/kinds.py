@@ -4,7 +4,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity
+from ..geometry.arguments import Dissimilarity
 
 
 class Kind(IntEnum):

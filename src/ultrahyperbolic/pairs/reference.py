@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..checks import as_integer, check_count
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity, check_dissimilarity, former_measure
+from ..geometry.arguments import Dissimilarity, check_dissimilarity, former_measure
 
 Backend = Literal["auto", "numba", "reference"]
 

@@ -16,13 +16,12 @@ from ..embedding.record import RunRecord
 from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
-from ..graph.centrality import other_ranks
+from ..graph.flow import other_ranks
 from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import pair_distances
 from ..pairs.kinds import kernel_space
 from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
-from .distances import Distances, distances
-from .space import SpaceView, in_space
+from .space import Distances, SpaceView, distances, in_space
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000

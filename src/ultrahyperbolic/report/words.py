@@ -19,7 +19,7 @@ from ..loop import Stopped
 from ..plot.maps import Kinds
 from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
-from .distances import KINDS
+from .space import KINDS
 
 _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names

@@ -16,8 +16,8 @@ from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..geometry import Geometry, Manifold
+from ..geometry.arguments import Dissimilarity, check_dissimilarity, current_name
 from ..geometry.named import ProductGeometry
-from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from ..objective import SCOPES, Scope
 from ..options import Stop as Stop

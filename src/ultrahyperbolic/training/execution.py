@@ -152,7 +152,7 @@ class Execution:
                 asked=asked,
             )
         except Interrupted as interrupted:
-            if isinstance(found := interrupted.embedding, Embedding):
+            if (found := interrupted.embedding) is not None:
                 interrupted.embedding = found.with_record(self._as_asked(found.record))
             raise
         return embedding.with_record(self._as_asked(embedding.record))

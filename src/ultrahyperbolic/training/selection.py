@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
 from ..geometry import Geometry
-from ..graph.notebook import html_table
+from ..graph.base import html_table
 from ..options import By as By
 from ..options import Goal
 

@@ -119,7 +119,7 @@ def embed_best(
             checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
-        embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
+        embeddings, interrupted = error.embeddings, True
     best = embeddings[0]
     if len(embeddings) > 1:
         losses = [_loss_of(embedding) for embedding in embeddings]

@@ -35,8 +35,7 @@ from ..base import (
 from ..communicator import Communicator
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
-from .closeness import closeness_term
-from .loss import loss_and_gradient
+from .loss import closeness_term, loss_and_gradient
 from .near import NearPairs
 from .streaming import prepare, slab
 

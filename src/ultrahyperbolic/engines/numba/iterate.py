@@ -13,8 +13,7 @@ import numpy as np
 from ...pairs.numba.portable import cosh_sinhc, inner, jit
 from .. import base
 from .arguments import Moment
-from .closeness import closeness_term
-from .loss import loss_and_gradient, small_loss_and_gradient
+from .loss import closeness_term, loss_and_gradient, small_loss_and_gradient
 from .offsets import bound_offset_moves, shift_offset
 from .streaming import prepare, slab
 

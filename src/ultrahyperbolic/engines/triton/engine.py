@@ -32,7 +32,6 @@ from ..base import (
     RunSpec,
     require_scope,
 )
-from .closeness import ClosenessTerm
 from .iterate_kernels import (
     RECORD_WIDTH,
     backward_kernel,
@@ -43,7 +42,7 @@ from .iterate_kernels import (
     pulls_kernel,
 )
 from .pair_kernels import edges_kernel
-from .passes import EXACT_COEFFICIENTS, Passes, on_device
+from .passes import EXACT_COEFFICIENTS, ClosenessTerm, Passes, on_device
 
 # Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
 _NODES, _ENTRIES = 8, 32
