@@ -150,7 +150,10 @@ MUTANTS = [
     ),
     # What is answered, kept and refused.
     Mutant(
-        "cli/errors.py", "word, known, n=3)", "word, [], n=3)", "cli/test_errors.py::test_graphs_that_are_not_there"
+        "cli/errors.py",
+        "if name in OPTIONS else message",
+        "if name in () else message",
+        "cli/test_errors.py::test_signatures_that_do_not_parse",
     ),
     Mutant(
         "files.py",

@@ -29,8 +29,8 @@ def test_suggest_prints_pairs_and_learns_once(call, own, monkeypatch):
     assert len(lines) == 4
     assert all(" % " in line and "common neighbour" in line for line in lines)
     assert score == "score: the chance that this is a tie, if a tenth of your ties were missing"
-    assert measured.startswith("when a tenth of your ties was hidden, ")
-    assert measured.endswith("of the first 4 suggestions were hidden ties; there were 8")
+    assert measured.startswith("when 8 of your ties were hidden, ")
+    assert measured.endswith("of the first 4 suggestions were among them")
     monkeypatch.setattr(module, "learn", None)
     assert call("suggest", own, "-k", 4).stdout == result.stdout
 

@@ -254,7 +254,7 @@ def test_a_file_without_a_node_is_refused(tmp_path, content):
 WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
 
 
-@pytest.mark.filterwarnings("ignore:.*is taken for a header")
+@pytest.mark.filterwarnings("ignore:.*is taken for a header", "ignore:.*has numbers, but too few")
 @given(words=st.lists(WORDS, max_size=40))
 def test_any_text_is_a_graph_or_one_line(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("text") / "graph"

@@ -6,7 +6,7 @@ import torch
 
 from report.conftest import points_on, ring
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.report import distances as room
+from ultrahyperbolic.report import space as room
 from ultrahyperbolic.report.space import KINDS, distances
 
 

@@ -16,7 +16,7 @@ from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig,
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate
 from ultrahyperbolic.plot import maps
-from ultrahyperbolic.report import contents, distances, render, write_report
+from ultrahyperbolic.report import contents, render, space, write_report
 from ultrahyperbolic.report.fit import by_chance
 from ultrahyperbolic.report.page import as_script_data
 from ultrahyperbolic.report.words import percent
@@ -189,8 +189,8 @@ def test_strong_ties_that_came_out_long_are_listed(club):
 def test_a_tie_of_the_smallest_weight_is_never_a_strong_one():
     edges, lengths = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [0, 5]]), np.arange(5, dtype=np.float32)
     few = np.array([1.0, 1.0, 1.0, 2.0, 1.0])  # of which less than a quarter is stronger than the rest
-    assert [tie.ends for tie in distances._long(edges, few, lengths)] == [(0, 4)]
-    assert distances._long(edges, np.ones(5), lengths) == []
+    assert [tie.ends for tie in space._long(edges, few, lengths)] == [(0, 4)]
+    assert space._long(edges, np.ones(5), lengths) == []
 
 
 def test_a_title_can_be_given(club):
