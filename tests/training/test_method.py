@@ -153,10 +153,10 @@ def test_above_ten_thousand_nodes_the_start_is_hotter_and_less_of_the_cone_is_sm
         assert (one.temperature, one.epsilon) == (other.temperature, other.epsilon)
 
 
-def test_a_machine_without_a_finish_looks_at_as_many_pairs_in_half_of_the_descents():
+def test_a_machine_without_a_finish_looks_at_more_pairs_in_half_of_the_descents():
     graph = ring(30_000, 2)
     whole = recipe(TrainingConfig(iterations=default_iterations(graph)), graph)
     (alone,) = configure(graph, device="cpu")
     assert alone.finish == 0.0 < whole.finish
     assert alone.iterations == alone.descents == whole.descents / 2
-    assert alone.parts == whole.parts / 2
+    assert alone.parts < whole.parts

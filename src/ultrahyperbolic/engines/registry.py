@@ -36,7 +36,7 @@ _CUDA_NODES = 2000
 _PARTS_ON_CUDA, _PAIRS_ON_CUDA = 50, 200_000_000
 # A CPU that looks at parts of the pairs alone takes this share of the iterations, and a node meets more others in each:
 # the sums over ties, which run on one core, are then a smaller part of the time.
-FEWER = 0.5
+FEWER, _MEETS_ALONE = 0.5, 256
 _told: set[str] = set()
 
 
@@ -190,7 +190,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 def others_met(machine: Machine, n_nodes: int) -> int:
     """Approximate number of nodes each is compared with per iteration of descent; more of large graphs."""
     if machine.backend != "triton":
-        return MEETS if ends_exactly(n_nodes, machine) else round(MEETS / FEWER)
+        return MEETS if ends_exactly(n_nodes, machine) else _MEETS_ALONE
     return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _PAIRS_ON_CUDA // n_nodes))
 
 
