@@ -200,8 +200,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         row += n - i - 1
     evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
     take_off_pairs(run.offsets, values)
-    held, node_pulls = 0.0, np.zeros(n)
+    held, node_pulls = 0.0, gradient[0]
     if centrality > 0.0:
+        node_pulls = np.zeros(n)
         held = small_closeness(values, space.radius, edges.closeness, tau, centrality, node_pulls)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
