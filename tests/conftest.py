@@ -40,7 +40,7 @@ if find_spec("hypothesis") is not None:
 MOST_CASES = 6
 
 # What compiles the loops that most rooms train with: one worker runs all of these, so that nothing is compiled twice.
-COMPILING = ("cli/test_embed.py", "cli/test_documentation.py", "engines/", "evaluation/test_summary.py", "pairs/")
+COMPILING = ("cli/test_embed.py", "engines/", "evaluation/test_summary.py", "pairs/")
 # What another worker does in the meantime: it needs none of those loops.
 MEANWHILE = ("engines/test_triton.py", "geometry/", "graph/", "nn/", "objective/", "optim/", "test_testing.py")
 
@@ -144,6 +144,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def turn_of(file: str) -> int:
     """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all others."""
+    if file in ("engines/test_distributed.py", "engines/test_sampled.py"):  # whose processes run what is compiled
+        return 2
     return 1 if file.startswith(MEANWHILE) else 0 if file.startswith(COMPILING) else 2
 
 

@@ -133,7 +133,7 @@ def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more
     while not (folder / "checkpoint.safetensors").exists():
         assert launcher.poll() is None, launcher.communicate()[1]
         assert time.monotonic() < until
-        time.sleep(0.001)
+        time.sleep(0.02)
     os.kill(process_of(launcher, rank), signal.SIGKILL)
     _, error = ended(launcher)
     assert "exitcode: -9" in error, "the process was killed, and the launcher saw it"
