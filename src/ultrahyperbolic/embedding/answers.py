@@ -26,7 +26,7 @@ RankedBy = Literal["centrality", "height"]
 # How nodes are ranked by the graph alone, and the column of each.
 OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
-# Names among which one is looked for that is spelt like an unknown one.
+# The most names that are searched for one spelt like an unknown name.
 _SEARCHED = 100_000
 # Of a large graph, ranks are resampled fewer times, and over fewer nodes: so many at most and at least.
 _MOST, _FEWEST, _DISTANCES, _RANKS = 200, 40, 1 << 20, 1 << 23

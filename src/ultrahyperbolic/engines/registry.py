@@ -188,7 +188,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """Approximate number of nodes each is compared with per iteration of descent; more of large graphs."""
+    """Approximate number of nodes each is compared with per iteration of descent: more in large graphs."""
     if machine.backend != "triton":
         return MEETS if ends_exactly(n_nodes, machine) else _MEETS_ALONE
     return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _PAIRS_ON_CUDA // n_nodes))

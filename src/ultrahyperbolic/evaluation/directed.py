@@ -92,7 +92,7 @@ def _precision(score: Score, ties: Floats, nodes: Ints) -> float:
 
 
 def _rows(score: Score, nodes: Ints) -> Iterator[Floats]:
-    """The scores [n] of each of some nodes, which is infinitely far from itself."""
+    """The scores [n] of some nodes, one after the other; that of a node with itself is infinite."""
     for node in nodes:
         row = np.array(score(np.array([node]))[0])
         row[node] = np.inf

@@ -85,7 +85,7 @@ class Product(Manifold):
         return torch.cat([part.expand(*shape, part.shape[-1]) for part in parts], dim=-1)
 
     def _every(self, *found: Check) -> Check:
-        """Whether all factors are content; the reason names the first that is not."""
+        """Whether every factor passes; the reason names the first that does not."""
         start = 0
         for k, (factor, check) in enumerate(zip(self._factors(), found, strict=True)):
             if not check.ok:

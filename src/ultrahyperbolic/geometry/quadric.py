@@ -20,7 +20,7 @@ class CurvedQuadric(Manifold):
     p: int
     q: int
     _positive = False
-    """Whether β is."""
+    """Whether β > 0."""
 
     @property
     @abstractmethod
