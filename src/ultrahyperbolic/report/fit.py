@@ -76,7 +76,7 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
         yield "Strong and weak ties", percent(measures["tie_order"]), words, more
     if "spearman_all" in measures:
         words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
-        more = f"Spearman’s ρ. The ranking follows closeness: few steps to all others. {_compared(measures)}"
+        more = f"Spearman’s ρ. {_compared(measures)}"
         if "stability" in measures:
             more += f" Rankings of different seeds agree with each other by ρ = {measures['stability']:.3f}."
         yield "Ranking and strength", f"{measures['spearman_all']:.3f}", words, more
