@@ -106,7 +106,7 @@ def test_points_off_the_product_are_refused(trained, tmp_path):
         uh.Embedding(trained.ids, moved, trained.manifold)
 
 
-def test_what_products_cannot_do_is_said_in_a_line(trained):
+def test_what_products_cannot_do_is_said_in_a_line(trained, tmp_path):
     one = "Product(PseudoHyperboloid(p=2, q=1, beta=-4)"
     with pytest.raises(ValueError, match="a training can only continue in one geometry"):
         uh.embed(CLUB, continue_from=trained, quiet=True)
@@ -133,7 +133,8 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
             TrainingConfig(product=TEXT, **more)
     stranger = uh.Embedding(["a"], uh.PseudoSphere(2, 1).origin(1).numpy(), uh.PseudoSphere(2, 1))
     with pytest.raises(TypeError, match="only pseudo-hyperboloids, flat space and products of them can be saved"):
-        stranger.save("nowhere")
+        stranger.save(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
     assert one in str(trained.manifold)
 
 

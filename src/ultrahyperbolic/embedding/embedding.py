@@ -351,8 +351,8 @@ class Embedding:
         It writes both files or neither; of several processes, the last one wins. Each file carries the sha256 of its
         content. A ``report.html`` in the folder is removed, because it shows other points; `report` writes a new one.
         """
-        path = store.prepare_folder(folder, overwrite=overwrite)
-        store.save(path, self._table, self.rank, self.record)
+        table, path = self._table, store.prepare_folder(folder, overwrite=overwrite)  # what is refused makes no folder
+        store.save(path, table, self.rank, self.record)
         return path
 
     def save_record(self, folder: Path) -> None:
