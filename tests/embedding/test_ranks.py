@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding.answers import OTHER_RANKS, interval_words, ranking
+from ultrahyperbolic.embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking
 from ultrahyperbolic.embedding.saved import Saved
 from ultrahyperbolic.evaluation import RankIntervals, delta, rank_intervals
 
@@ -138,3 +138,17 @@ def test_a_folder_whose_intervals_were_changed_is_refused(ranked, tmp_path, valu
 def test_intervals_that_cannot_be_are_refused(plain, low, high):
     with pytest.raises(ValueError, match="1 <= low <= high <= 34"):
         plain.with_ranks(RankIntervals(np.array(low), np.array(high), 0.9), seeds=20, first_seed=0)
+
+
+def test_ranks_that_cannot_be_told_apart_all_lie_in_each_others_intervals():
+    rng = np.random.default_rng(0)
+    for n in rng.integers(1, 14, 60):
+        rank = np.arange(1, n + 1)
+        low, high = np.maximum(rank - rng.integers(0, 5, n), 1), np.minimum(rank + rng.integers(0, 5, n), n)
+        alike = (high[:, None] >= rank) & (low <= rank[:, None])  # of i < j
+        groups = [
+            (a, b) for a in range(n) for b in range(a + 1, n) if np.triu(~alike[a : b + 1, a : b + 1], 1).sum() == 0
+        ]
+        largest = [(a, b) for a, b in groups if (a - 1, b) not in groups and (a, b + 1) not in groups]
+        expected = ", ".join(f"{a + 1}–{b + 1}" for a, b in largest)
+        assert alike_words({"rank": rank, "rank_low": low, "rank_high": high}) == expected

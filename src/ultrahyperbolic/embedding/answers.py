@@ -148,10 +148,8 @@ def interval_words(embedding: Embedding | Saved, by: RankedBy = "centrality") ->
     ranks = embedding.record.ranks
     if by == "centrality" and ranks is not None and "rank_low" in embedding.rank_columns:
         return ranks.text
-    score, drawn = ("delta", "nodes") if by == "centrality" else ("the height", "ties")
-    return (
-        f"the interval that holds 90 % of a node's ranks when {score} is computed from a random sample of the {drawn}"
-    )
+    score, some = ("delta", "nodes") if by == "centrality" else ("the height", "ties")
+    return f"the interval that holds 90 % of a node's ranks when {score} is computed from a random sample of the {some}"
 
 
 def alike_words(table: Columns) -> str:
@@ -163,10 +161,11 @@ def alike_words(table: Columns) -> str:
     if "rank_low" not in table:
         return ""
     rank, low, high = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "rank_low", "rank_high"))
-    groups, end = list[str](), 0
+    # How far the intervals of a rank and of all below it reach.
+    reach, groups, end = np.minimum.accumulate(np.searchsorted(rank, high, "right")[::-1])[::-1], list[str](), 0
     for first in range(len(rank)):
         before, end = end, max(end, first + 1)
-        while end < len(rank) and low[end] <= rank[first] and high[first:end].min() >= rank[end]:
+        while end < reach[first] and low[end] <= rank[first]:
             end += 1
         if end > max(before, first + 1):
             groups.append(f"{rank[first]}–{rank[end - 1]}")
