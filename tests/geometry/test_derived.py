@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.spectral import matrix_root, matrix_sign
+from ultrahyperbolic.geometry.functions import matrix_root, matrix_sign
 
 GEOMETRIES = [
     *(PseudoHyperboloid(p, q, beta) for p, q in ((3, 0), (0, 3), (1, 2), (2, 1)) for beta in (-0.25, -4.0)),

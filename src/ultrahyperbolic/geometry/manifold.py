@@ -22,10 +22,9 @@ from .arguments import (
     validate,
     validate_scalars,
 )
-from .functions import safe_sqrt, smooth
+from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
-from .spectral import matrix_root, matrix_sign
 
 _CDIST_ELEMENTS, _REDRAWS = 1 << 22, 100
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.

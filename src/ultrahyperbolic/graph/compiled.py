@@ -238,7 +238,8 @@ def sort_buckets(packed, spare, cuts, place_bits, key_bits, pairs):
                 there[counts[digit]] = here[k]
                 counts[digit] += 1
             here, there = there, here
-        rows[:] = here
+        for k in range(len(rows)):
+            rows[k] = here[k]
         pairs[bucket] = len(rows) > 0
         for k in range(1, len(rows)):
             pairs[bucket] += rows[k] >> (place_bits + 1) != rows[k - 1] >> (place_bits + 1)

@@ -15,7 +15,7 @@ from .. import base
 from .arguments import Moment
 from .loss import closeness_term, loss_and_gradient, small_loss_and_gradient
 from .offsets import bound_offset_moves, shift_offset
-from .streaming import prepare, slab
+from .streaming import copy, prepare, slab
 
 
 @inner
@@ -60,7 +60,7 @@ def finish(run, space, rules, now, iteration, found):
             for k in range(d):
                 points[k, i] = gradient[k, i]
             shift_offset(run.offsets, gradient, i)
-    run.pair_points[:] = points
+    copy(points, run.pair_points)
 
 
 @inner
@@ -92,7 +92,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
         if moves and run.record[base.DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
-        tau, epsilon, step, max_step = schedule[:, index]
+        tau, epsilon, step, max_step = schedule[0, index], schedule[1, index], schedule[2, index], schedule[3, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         found = _loss(edges.positions, work.tiles, run, space, rules, now, prepared, edges, work, first + index)
@@ -106,13 +106,14 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
 @inner
 def _copy_offsets(source, target):
     if source is not None:
-        target[:] = source
+        for i in range(len(source)):
+            target[i] = source[i]
 
 
 @inner
 def _keep(run):
     """Take the points for the best."""
-    run.best[:] = run.points
+    copy(run.points, run.best)
     _copy_offsets(run.offsets, run.best_offsets)
 
 

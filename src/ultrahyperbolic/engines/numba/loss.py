@@ -88,9 +88,9 @@ def small_closeness(values, radius, closeness, tau, weight, pulls):
 
 
 @inner
-def add_small_closeness(offsets, points, slopes, component, pulls, tau, weights, gradient):
+def add_small_closeness(offsets, points, slopes, closeness, pulls, tau, weights, gradient):
     """Add the slopes of that term: to the weights of all pairs, which are in units of 1/τ, and to the offsets'."""
-    n, row = points.shape[1], 0
+    n, row, component = points.shape[1], 0, closeness.component
     for i in range(n - 1):
         for j in range(i + 1, n):
             if component[i] == component[j]:
@@ -205,21 +205,18 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         node_pulls = np.zeros(n)
         held = small_closeness(values, space.radius, edges.closeness, tau, centrality, node_pulls)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
-    # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
-    for pair in range(count):
-        w[pair] = values[pair]
     for e in range(m):
         edge_values[e] = values[positions[e]]
     heights, spring, some = edges.heights, spring_of(edges.heights, run.record), count > len(edges.neighbors)
     stretch_edges(heights, spring, edges.ends, edge_values)
-    _stretch_pairs(heights, spring, n, w)
+    _stretch_pairs(heights, spring, n, values)
     for e in range(m):
         if e >= edges.silent:
             longest = max(longest, edge_values[e])
-        w[positions[e]] = _BEYOND
-    least, total = smallest(w, count), 0.0
+        values[positions[e]] = _BEYOND
+    least, total = smallest(values, count), 0.0
     if some:
-        exponentials(w, count, least, 1.0 / tau, weights)
+        exponentials(values, count, least, 1.0 / tau, weights)
         for e in range(m):
             weights[positions[e]] = 0.0
         _count_pairs_both_ways(heights, spring, tau, n, weights)
@@ -235,9 +232,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     for e in range(m):  # of a directed graph two may stand at one position
         weights[positions[e]] += pulls[e] * slopes[positions[e]]
     if centrality > 0.0:
-        add_small_closeness(
-            run.offsets, points, slopes, edges.closeness.component, node_pulls, tau, weights, gradient
-        )  # fmt: skip
+        add_small_closeness(run.offsets, points, slopes, edges.closeness, node_pulls, tau, weights, gradient)
     row = 0
     for i in range(n - 1):
         push_row(points, i, i + 1, n - i - 1, weights, row, gradient)

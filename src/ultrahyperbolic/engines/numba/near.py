@@ -15,7 +15,7 @@ from ...pairs.numba.functions import bounds, dissimilarity, exponentials
 from ...pairs.numba.portable import entry, jit
 from .arguments import Prepared
 from .offsets import add_offset, both_ways, spring_of, stretched
-from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, smallest
+from .streaming import add_pair, copy, evaluate, half_chord, half_chords, scale_of, smallest
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
@@ -132,5 +132,5 @@ def _look(run, offsets, heights, space, now, prepared, work, rows, columns, foun
             add_offset(offsets, gradient, columns[k], w[k])
     work.sums[:, 0], work.sums[:, 1] = np.inf, 0.0
     work.sums[0, 0], work.sums[0, 1] = nearest, total
-    work.gradients[0][:] = gradient
+    copy(gradient, work.gradients[0])
     return True

@@ -175,6 +175,14 @@ def _narrow(wide, count, w):
 
 
 @inner
+def copy(source, target):
+    """One matrix into another. (With ``target[:] =`` a message about shapes takes longer to compile than the loss.)"""
+    for k in range(len(source)):
+        for i in range(source.shape[1]):
+            target[k, i] = source[k, i]
+
+
+@inner
 def chords(points, factors, time, i, rows, start, count, wide, s, w):
     """w of a tile of slab ``s``, by way of ``wide`` where there is that."""
     if wide is None:
