@@ -518,7 +518,7 @@ def distributed(options: Options) -> Figures:
         alone, expected, (cpu,) = both(1)
         figures: Figures = {"nodes": options.nodes, "iterations": options.iterations}
         figures |= {"seconds_alone": alone, "cpu_alone": cpu}
-        for count in options.processes:
+        for count in sorted({*options.processes} - {1}):  # one is what the others are compared with
             seconds, losses, used = both(count)
             figures |= {f"seconds_{count}": seconds, f"speedup_{count}": alone / seconds}
             figures |= {f"cpu_{count}_process_{k}": each for k, each in enumerate(used)}

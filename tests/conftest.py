@@ -37,12 +37,15 @@ if find_spec("hypothesis") is not None:
 
 # A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
 # cases take long has a MOST_CASES of its own.
-MOST_CASES = 6
+MOST_CASES = 4
 
 # What compiles the loops that most rooms train with: one worker runs all of these, so that nothing is compiled twice.
 COMPILING = ("cli/test_embed.py", "engines/", "evaluation/test_summary.py", "pairs/")
 # What another worker does in the meantime: it needs none of those loops.
 MEANWHILE = ("engines/test_triton.py", "geometry/", "graph/", "nn/", "objective/", "optim/", "test_testing.py")
+
+# Checks of scikit-learn's own that take long.
+LONG_CHECKS = ("methods_subset", "methods_sample_order", "fit_idempotent", "estimator_sparse_matrix")
 
 HERE = Path(__file__).parent
 
@@ -116,7 +119,7 @@ def listening():
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what takes long to `make test-all`: most of a large product, and two long checks of scikit-learn's.
+    """Leave what takes long to `make test-all`: most of a large product, and long checks of scikit-learn's.
 
     What is `COMPILING` is moved to the front, and what goes on in the `MEANWHILE` comes next.
 
@@ -125,7 +128,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     products = defaultdict(list)
     for item in items:
-        if "check_methods_subset" in item.name or "check_methods_sample_order" in item.name:
+        if any(f"-check_{name}" in item.name for name in LONG_CHECKS):
             item.add_marker(pytest.mark.slow)
         if hasattr(item, "callspec") and item.get_closest_marker("slow") is None:
             products[item.parent, item.originalname].append(item)

@@ -252,7 +252,7 @@ def closure(asked: Namespace) -> Figures:
             got = train(ALL[name], ties, seed, asked, np.stack((known.below, known.above), 1))
             directed = ranked(got.points, got.manifold, known.below, known.above, popularity=got.popularity)
             figures = measured(ties, got.points, got.manifold, popularity=got.popularity) | got.cost
-            return figures | {"directed_map": directed.map, "directed_mean_rank": directed.mean_rank}
+            return figures | {f"directed_{name}": value for name, value in directed._asdict().items()}
 
         each(asked, f"{graph}_closure", lambda seed: "cpu", work)
     return {}

@@ -141,12 +141,18 @@ class Ranked(NamedTuple):
 
     mean_rank: float
     map: float
+    median_rank: float
+    lost: float
+    """Share of those that have more than `LOST` others before them."""
+
+
+LOST = 1000
 
 
 def ranked(
     points: Tensor, manifold: Manifold, asking: Ints, asked: Ints, *, popularity: Floats | None = None
 ) -> Ranked:
-    """Of pairs (asking, asked) [k]: the mean rank of an asked node, and mAP over the asking ones.
+    """Of pairs (asking, asked) [k]: the ranks of asked nodes, and mAP over the asking ones.
 
     A rank counts the nodes that are no farther and were not asked for, hyponyms included: the published protocol.
     """
@@ -154,7 +160,7 @@ def ranked(
     asking, asked = asking[order], asked[order]
     nodes, first = np.unique(asking, return_index=True)
     offsets = 0.0 if popularity is None else torch.from_numpy(popularity.copy()).to(points.device)
-    ranks, precision = 0.0, 0.0
+    ranks, precision = [], 0.0
     for node, mine in zip(nodes.tolist(), np.split(asked, first[1:]), strict=True):
         row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
         far = torch.where(row.isnan(), torch.inf, row) - offsets
@@ -165,6 +171,8 @@ def ranked(
         own = far[true].sort().values
         nearer = torch.searchsorted(far[others].sort().values, own, right=True)
         together = torch.searchsorted(own, own, right=True)
-        ranks += float((1.0 + nearer).sum())
+        ranks.append(1 + nearer)
         precision += float((together / (together + nearer)).mean())
-    return Ranked(ranks / len(asked), precision / len(nodes))
+    found = torch.cat(ranks).double()
+    lost = float((found > LOST).double().mean())
+    return Ranked(float(found.mean()), precision / len(nodes), float(found.median()), lost)

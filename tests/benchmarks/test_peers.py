@@ -109,6 +109,11 @@ def test_published_protocol_ranks_hypernyms_alone_among_all_that_are_none():
     # Of 1 the hypernym is second after its own hyponym; of 2 both are before all others, of which there are none.
     assert found.mean_rank == pytest.approx((2 + 1 + 1) / 3)
     assert found.map == pytest.approx((1 / 2 + 1.0) / 2)
+    assert (found.median_rank, found.lost) == (1.0, 0.0)
+    # 0 is asked for the farthest of 1,500: all between are before it.
+    line = space_of(np.arange(1500.0)[:, None], "euclidean")
+    found = ranked(*line, np.array([0, 0, 0]), np.array([1, 2, 1499]))
+    assert (found.median_rank, found.lost) == (1.0, pytest.approx(1 / 3))
 
 
 def test_figures_add_up_and_are_averaged():

@@ -8,7 +8,13 @@ import shutil
 import pytest
 
 
-@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("a.png", b"\x89PNG"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("a.svg", b"<?xml"), ("a.pdf", b"%PDF"))),
+    ],
+)
 def test_the_name_says_which_kind_of_picture(call, club, tmp_path, name, start):
     result = call("plot", club, "-o", name, "--title", "The club", "--names", 3, "--colour", "club")
     assert (result.exit_code, result.stdout) == (0, f"file: {name}\n")

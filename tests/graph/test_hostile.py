@@ -86,7 +86,7 @@ BOMBS = {
         column_encoding={"a": "DELTA_BYTE_ARRAY", "b": "PLAIN"},
     ),
 }  # fmt: skip
-ONE_OF_EACH_KIND = ["rows", "edges", "nodes of GEXF", "a matrix", "texts of Parquet"]
+ONE_OF_EACH_KIND = ["rows", "edges", "a matrix", "texts of Parquet"]
 READ = """
 import sys
 from pathlib import Path

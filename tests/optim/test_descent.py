@@ -399,7 +399,7 @@ def test_each_point_is_clipped_by_itself():
 
 @pytest.mark.parametrize(
     "signature",
-    [(4, 0), (0, 4), (2, 2), *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1)))],
+    [(2, 2), *(pytest.param(each, marks=pytest.mark.slow) for each in ((4, 0), (0, 4), (1, 3), (3, 1)))],
     ids=str,
 )
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

@@ -312,7 +312,7 @@ def test_a_layer_that_an_earlier_step_made_infinite_is_named():
         optimizer.step()
 
 
-@pytest.mark.parametrize(("p", "q"), [(4, 0), (3, 1)])
+@pytest.mark.parametrize(("p", "q"), [pytest.param(4, 0, marks=pytest.mark.slow), (3, 1)])
 def test_adam_trains_link_prediction_at_the_rate_of_other_libraries(p, q):
     """Along χ the points run away at this rate: to 1e140 within 60 steps."""
     M, graph = PseudoHyperboloid(p, q), datasets.lesmis()

@@ -157,7 +157,8 @@ def test_a_map_is_a_picture_with_names(theme, tmp_path):
     assert (corner > 250) == (theme == "light")
 
 
-@pytest.mark.parametrize("draw", [plot.plot_map, *(pytest.param(each, marks=pytest.mark.slow) for each in FLAT)])
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [plot.plot_map, *FLAT])
 def test_a_saved_embedding_has_the_same_picture(draw, tmp_path):
     pytest.importorskip("matplotlib")
     trained = embedded()
