@@ -118,6 +118,11 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the tests of the benchmarks to `make test-all`: they train, and importing them takes seconds."""
+    return True if collection_path == HERE / "benchmarks" and config.option.markexpr == "not slow" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what takes long to `make test-all`: most of a large product, and long checks of scikit-learn's.
 

@@ -29,7 +29,7 @@ def product(request):
     return PRODUCTS[request.param]()
 
 
-MOST_CASES = 3  # a battery takes a second or two
+MOST_CASES = 2  # a battery takes a second or two
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ def product():
 
 @pytest.fixture(scope="module")
 def trained():
-    return uh.embed(CLUB, product=TEXT, iterations=120, quiet=True)
+    return uh.embed(CLUB, product=TEXT, iterations=60, quiet=True)
 
 
 def test_words_manifold_and_json_name_the_same_geometry():
@@ -73,7 +73,7 @@ def test_it_trains_and_its_record_leads_back(trained):
     config = TrainingConfig.from_json(trained.record.config)
     assert config.product == TEXT
     assert config.manifold()._label() == M._label()
-    assert f"uh.embed(graph, product={TEXT!r}, seed=0, iterations=120)" in trained.record.call
+    assert f"uh.embed(graph, product={TEXT!r}, seed=0, iterations=60)" in trained.record.call
     one, other = (uh.embed(CLUB, product=way, iterations=5, quiet=True).points for way in (product(), TEXT))
     assert np.array_equal(one, other)
     assert "product" not in uh.embed(CLUB, iterations=2, quiet=True).run["config"]  # as earlier versions had it
