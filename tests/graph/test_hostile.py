@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,25 @@ def test_every_message_is_one_short_line(case):
     line = what_it_gets(CASES[case])
     assert len(line.splitlines()) == 1
     assert len(line) <= 1002
+
+
+DAMAGED = [gzip.compress(b"a,b\n" * 99, mtime=0)[:-9] + b"damaged!!", b"a,b,1\na,c,2\na,b,3,4\n"]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=["gzip", "text"])
+def test_a_refused_file_leaves_nothing_in_memory(content, monkeypatch):
+    for module in ("text._LARGE", "encode._MANY"):  # by the loops for large files
+        monkeypatch.setattr(f"ultrahyperbolic.graph.{module}", 0)
+    assert "graph" in what_it_gets(content)
+    tracemalloc.start()
+    gc.disable()  # a cycle would keep blocks for as long as it likes
+    try:
+        for _ in range(5):
+            what_it_gets(content)
+        assert tracemalloc.get_traced_memory()[0] < 1 << 19
+    finally:
+        gc.enable()
+        tracemalloc.stop()
 
 
 # Small files that would fill the memory

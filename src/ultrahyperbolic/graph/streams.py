@@ -49,7 +49,7 @@ def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> io.B
     if codec is encoding is None:
         return open(path, "rb")
     file = pa.OSFile(path) if codec is None else pa.CompressedInputStream(path, codec)
-    blocks: Iterator[bytes] = iter(lambda: file.read(_BLOCK), b"")
+    blocks: Iterator[bytes] = iter(lambda: file.read_buffer(_BLOCK).to_pybytes(), b"")  # read() leaks on damage
     if codec is not None:
         blocks = _limited(path, size, most_bytes(size) // part, blocks)
     if encoding is not None:

@@ -50,6 +50,7 @@ def read_ends(
         except _QuoteFoundError:
             dialect = replace(dialect, quoted=True)
         except (pa.ArrowInvalid, OSError) as error:
+            error.__traceback__ = None  # a cycle through futures, which would keep the blocks until they are collected
             raise _diagnosis(dialect, ids, weight, error) from None
     table, comment_lines = read_columns(dialect, ids, weight, update)
     parts = ((*batch.columns[:2], batch[2].to_numpy() if weight is not None else None) for batch in table.to_batches())
