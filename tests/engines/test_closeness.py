@@ -12,9 +12,10 @@ import torch
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
-from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.engines.reference import ReferenceEngine, pair_function
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.objective import Closeness, RankedPairs
+from ultrahyperbolic.pairs.kinds import kernel_space
 from ultrahyperbolic.training.start import SpectralStart
 
 SMALL = nx.disjoint_union(nx.lollipop_graph(5, 4), nx.path_graph(4))
@@ -25,7 +26,7 @@ GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0
 def problem(drawn, geometry, *, popularity, centrality=0.7):
     graph = uh.as_graph(drawn)
     schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
-    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality)
+    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=20.0)
     state = BatchState.start([SpectralStart(graph)(geometry, 1)])
     if popularity:
         state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)
@@ -91,13 +92,35 @@ def test_it_is_least_where_sums_of_distances_are_those_of_hops():
     assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
 
 
-def test_means_over_components_longer_than_a_block():
-    from ultrahyperbolic.engines.triton.passes import ClosenessTerm
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize("iteration", [None, 3])
+def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
+    ClosenessTerm = pytest.importorskip("ultrahyperbolic.engines.triton.passes").ClosenessTerm
+    _, spec, closeness, state = problem(LARGE, geometry, popularity=True)
+    x, a = torch.from_numpy(state.points[0]).requires_grad_(), torch.from_numpy(state.offsets[0]).requires_grad_()
+    radius, measure = float(spec.manifold.quadric.radius), pair_function(spec, 0)
+    expected = 0.7 * uh.objective.closeness_loss(
+        closeness, x, a, measure, 0.05, radius, closeness.rows(iteration), spec.hubs
+    )
+    expected.backward()
+    gradient, slopes = torch.zeros_like(x).T.contiguous(), torch.zeros_like(a)
+    found = ClosenessTerm(closeness, torch.device("cpu")).add(
+        x.detach().T, a.detach(), kernel_space(spec.manifold, "smoothed"),
+        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), (0.7, spec.hubs),
+        None if iteration is None else torch.tensor(iteration), gradient, slopes,
+    )  # fmt: skip
+    torch.testing.assert_close(found, expected.detach())
+    torch.testing.assert_close(slopes, a.grad)
+    ours, theirs = (spec.manifold.egrad2rgrad(x.detach(), each) for each in (gradient.T, x.grad))
+    torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-8 * float(theirs.abs().max()))
 
+
+def test_means_over_components_longer_than_a_block():
+    ClosenessTerm = pytest.importorskip("ultrahyperbolic.engines.triton.passes").ClosenessTerm
     rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     n = len(component)
-    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, 0.1, 2, 4)
+    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), 0.1, 2, 4)
     values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
     found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
     for number in range(len(sizes)):

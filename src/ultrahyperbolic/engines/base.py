@@ -110,6 +110,8 @@ class RunSpec:
     """What is drawn at an iteration follows from this and its number."""
     centrality: float = 0.0
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
+    hubs: float = 0.0
+    """How much more it weighs for hubs (``objective/closeness.py``), per length of the temperature."""
     sample: SampleSizes | None = None
     """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
 

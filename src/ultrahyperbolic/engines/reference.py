@@ -101,7 +101,7 @@ class ReferenceEngine(Engine):
         rows = self.closeness.rows(iteration if descends else None)
         radius = 1.0 if spec.manifold.quadric is None else float(spec.manifold.quadric.radius)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows)
+        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows, spec.hubs)
         return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:

@@ -3,10 +3,12 @@
 The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
 be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
 
-    weight · Σ_i log cosh((δ_i - c_i) / τ)
+    weight · Σ_i (1 + hubs · τ · h_i) log cosh((δ_i - c_i) / τ)
 
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i that of the hops in a unit of length; both are taken
-relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded.
+relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. A hub
+has many ties, and would follow them alone: h_i is by how much its degree exceeds the mean, in units of that. What it
+adds ends with the heat, so that hubs find their place first and their ties then.
 """
 
 import math
@@ -17,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Ints
+from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import Table, components, hops_from
 
@@ -39,6 +41,8 @@ class Closeness(NamedTuple):
     """[L, n], -1 where there is no path."""
     component: Ints
     """[n] numbered from 0."""
+    hub: Floats
+    """[n] by how much the degree exceeds the mean, in units of that; at least 0."""
     unit: float
     """How long a hop is to be, in units of the radius."""
     few: int
@@ -55,12 +59,13 @@ class Closeness(NamedTuple):
         pairs = np.bincount(component)[component].astype(np.float64)
         landmarks = np.random.default_rng(0).choice(n, count, replace=False, p=pairs / pairs.sum())
         hops = hops_from(graph, landmarks)
-        return cls(landmarks, hops, component, _REACH / max(int(hops.max(initial=1)), 1), few, many)
+        hub = np.maximum(graph.degree / graph.degree.mean() - 1.0, 0.0)
+        return cls(landmarks, hops, component, hub, _REACH / max(int(hops.max(initial=1)), 1), few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
         """No landmarks, for trainings without this term."""
-        return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), 0.0, 0, 0)
+        return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), np.zeros(n), 0.0, 0, 0)
 
     def rows(self, iteration: int | None = None) -> Ints:
         """Which landmarks an iteration of descent looks at, or without one an evaluation."""
@@ -91,8 +96,9 @@ def closeness_loss(
     tau: float,
     radius: float,
     rows: Ints,
+    hubs: float = 0.0,
 ) -> Tensor:
-    """Σ_i log cosh((δ_i - c_i) / τ) by its definition, at points [n, d] with the offsets [n] of nodes or none."""
+    """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none."""
     marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
     hops = torch.from_numpy(closeness.hops[rows]).to(points)
     distances = dissimilarity(points[marks][:, None], points[None])
@@ -102,10 +108,11 @@ def closeness_loss(
     met = here.sum(0)
     excess = torch.where(here, distances - closeness.unit * radius * hops, 0.0).sum(0) / met.clamp_min(1)
     total = points.new_zeros(())
-    component = torch.from_numpy(closeness.component).to(points.device)
+    component, hub = (torch.from_numpy(each).to(points.device) for each in (closeness.component, closeness.hub))
     for number in range(int(component.max()) + 1):
-        some = excess[(component == number) & (met > 0)]
-        if len(some):
+        mine = (component == number) & (met > 0)
+        if mine.any():
+            some, times = excess[mine], 1.0 + hubs * tau * hub[mine]
             scaled = (some - some.mean()).abs() / tau
-            total = total + (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0)).sum()
+            total = total + (times * (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0))).sum()
     return total

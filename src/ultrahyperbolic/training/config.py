@@ -82,6 +82,8 @@ class TrainingConfig:
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
     """The weight of the term that holds the sums of a node's distances to its closeness; 0 for none."""
+    hubs: float = 0.0
+    """How much more that term weighs for hubs, per length of the temperature."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
     product: str | None = None
@@ -163,7 +165,7 @@ class TrainingConfig:
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
             self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
-            self.seed, self.centrality,
+            self.seed, self.centrality, self.hubs,
         )  # fmt: skip
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:

@@ -174,8 +174,8 @@ class NumbaEngine(Engine):
             if near is not None:
                 near.collect(*shared)
         loss, longest, shortest = _loss_and_gradient(*shared)
-        weight, number = run.rules.centrality, -1 if iteration is None else iteration
-        return loss + _closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
+        number = -1 if iteration is None else iteration
+        return loss + _closeness_term(*shared[:4], self._edges.closeness, run.rules, work, number), longest, shortest
 
 
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
@@ -205,6 +205,7 @@ class CompiledRun:
             engine.stop_when_ordered,
             spec.schedule.parts if n > SMALL_NODES else 1,
             spec.centrality,
+            spec.hubs,
         )
         # What an evaluation looks at.
         self.looks = self.rules.parts if n > EXACT_NODES else 1

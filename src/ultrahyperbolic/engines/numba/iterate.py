@@ -72,12 +72,12 @@ def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, itera
     """
     found = (0.0, 0.0, 0.0)
     if positions is not None:
-        found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
+        found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules)
     if tiles is not None:
         for s in range(len(work.sums)):
             slab(run.offsets, edges.heights, run, space, now, prepared, edges, work, s)
         found = loss_and_gradient(run, space, now, prepared, edges, work)
-        held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, iteration)
+        held = closeness_term(run, space, now, prepared, edges.closeness, rules, work, iteration)
         found = (found[0] + held, found[1], found[2])
     return found
 

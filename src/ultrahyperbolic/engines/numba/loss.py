@@ -38,9 +38,9 @@ _LOG_2 = math.log(2.0)
 
 
 @inner
-def pulls_of(excess, met, component, tau, weight, pulls):
+def pulls_of(excess, met, closeness, tau, rules, pulls):
     """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
-    n, value = len(excess), 0.0
+    n, value, component, hub = len(excess), 0.0, closeness.component, closeness.hub
     sums, sizes = np.zeros(n + 1), np.zeros(n + 1)
     for j in range(n):
         if met[j] > 0.0:
@@ -55,21 +55,22 @@ def pulls_of(excess, met, component, tau, weight, pulls):
         if met[j] > 0.0:
             ratio = (excess[j] - sums[component[j]]) / tau
             decay = exp(-2.0 * abs(ratio))
-            value += abs(ratio) + log1p(decay) - _LOG_2
-            slope = (1.0 - decay) / (1.0 + decay)
+            times = 1.0 + rules.hubs * tau * hub[j]
+            value += times * (abs(ratio) + log1p(decay) - _LOG_2)
+            slope = times * (1.0 - decay) / (1.0 + decay)
             pulls[j] = slope if ratio > 0.0 else -slope
             slopes[component[j]] += pulls[j]
     for j in range(n):
         if met[j] > 0.0:
             mean = slopes[component[j]] / sizes[component[j]]
-            pulls[j] = (pulls[j] - mean) * weight / (tau * met[j])
-    return weight * value
+            pulls[j] = (pulls[j] - mean) * rules.centrality / (tau * met[j])
+    return rules.centrality * value
 
 
 @inner
-def small_closeness(values, radius, closeness, tau, weight, pulls):
+def small_closeness(values, radius, closeness, tau, rules, pulls):
     """The term where all nodes are landmarks, from the distances of all pairs, row after row; slopes into pulls [n]."""
-    n, unit, component = len(pulls), closeness.unit * radius, closeness.component
+    n, unit = len(pulls), closeness.unit * radius
     excess, met, hops, at = np.zeros(n), np.zeros(n), closeness.hops, np.empty(n, np.int64)
     for k in range(n):
         at[closeness.landmarks[k]] = k
@@ -84,7 +85,7 @@ def small_closeness(values, radius, closeness, tau, weight, pulls):
                 met[i] += 1.0
                 met[j] += 1.0
         row += n - i - 1
-    return pulls_of(excess, met, component, tau, weight, pulls)
+    return pulls_of(excess, met, closeness, tau, rules, pulls)
 
 
 @inner
@@ -102,9 +103,9 @@ def add_small_closeness(offsets, points, slopes, closeness, pulls, tau, weights,
 
 
 @inner
-def closeness_term(run, space, now, prepared, closeness, weight, work, iteration):
+def closeness_term(run, space, now, prepared, closeness, rules, work, iteration):
     """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an evaluation."""
-    if weight == 0.0:
+    if rules.centrality == 0.0:
         return 0.0
     points, gradient, offsets, n = run.points, run.gradient, run.offsets, run.points.shape[1]
     size, unit = len(closeness.landmarks), closeness.unit * space.radius
@@ -126,7 +127,7 @@ def closeness_term(run, space, now, prepared, closeness, weight, work, iteration
                 met[j] += 1.0
             else:
                 slope[j] = 0.0
-    value = pulls_of(excess, met, closeness.component, now.tau, weight, pulls)
+    value = pulls_of(excess, met, closeness, now.tau, rules, pulls)
     added = np.zeros((len(points), n))
     for k in range(count):
         at = (first + k) % size
@@ -183,7 +184,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
 
 
 @inner
-def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
+def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
     """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), …."""
     points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
     time, tau, factors = space.time, now.tau, work.factors
@@ -201,9 +202,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
     take_off_pairs(run.offsets, values)
     held, node_pulls = 0.0, gradient[0]
-    if centrality > 0.0:
+    if rules.centrality > 0.0:
         node_pulls = np.zeros(n)
-        held = small_closeness(values, space.radius, edges.closeness, tau, centrality, node_pulls)
+        held = small_closeness(values, space.radius, edges.closeness, tau, rules, node_pulls)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     for e in range(m):
         edge_values[e] = values[positions[e]]
@@ -231,7 +232,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     weigh(slopes, weights, count, -rest)
     for e in range(m):  # of a directed graph two may stand at one position
         weights[positions[e]] += pulls[e] * slopes[positions[e]]
-    if centrality > 0.0:
+    if rules.centrality > 0.0:
         add_small_closeness(run.offsets, points, slopes, edges.closeness, node_pulls, tau, weights, gradient)
     row = 0
     for i in range(n - 1):

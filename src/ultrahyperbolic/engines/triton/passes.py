@@ -32,9 +32,9 @@ class ClosenessTerm:
     def __init__(self, closeness: Closeness, device: torch.device) -> None:
         self.few, self.many = (min(count, len(closeness.landmarks)) for count in (closeness.few, closeness.many))
         self.unit = closeness.unit
-        self.landmarks, self.hops, self.component = (
+        self.landmarks, self.hops, self.component, self.hub = (
             torch.from_numpy(np.ascontiguousarray(array)).to(device)
-            for array in (closeness.landmarks, closeness.hops, closeness.component)
+            for array in (closeness.landmarks, closeness.hops, closeness.component, closeness.hub)
         )
         # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
@@ -57,13 +57,13 @@ class ClosenessTerm:
         offsets: Tensor | None,
         space: KernelSpace,
         schedule: tuple[Tensor, Tensor],
-        weight: float,
+        weights: tuple[float, float],
         iteration: Tensor | None,
         gradient: Tensor,
         slopes: Tensor | None,
     ) -> Tensor:
-        """The term at points [d, n], its gradient added; ``schedule``: τ and ε. No iteration: an evaluation."""
-        tau, epsilon = schedule
+        """The term at points [d, n], its gradient added; ``schedule``: τ, ε. No iteration: an evaluation."""
+        (tau, epsilon), (weight, hubs) = schedule, weights
         rows = torch.arange(self.many if iteration is None else self.few, device=points.device)
         if iteration is not None:
             rows = (rows + iteration * self.few) % len(self.landmarks)
@@ -78,9 +78,10 @@ class ClosenessTerm:
         met = here.sum(0)
         counts = (met > 0).double()
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
+        times = counts * (1.0 + hubs * tau * self.hub)
         ratio = (excess - self._mean(excess, counts)) / tau
-        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counts).sum()
-        pulls = torch.tanh(ratio) * counts
+        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * times).sum()
+        pulls = torch.tanh(ratio) * times
         pulls = (pulls - self._mean(pulls, counts)) * counts * (weight / tau) / met.clamp_min(1.0)
         pairs = here * pulls * rates
         factor = 2.0 * scale_of(space) * signs_of(space, x)
