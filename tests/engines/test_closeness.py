@@ -26,7 +26,7 @@ GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0
 def problem(drawn, geometry, *, popularity, centrality=0.7):
     graph = uh.as_graph(drawn)
     schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
-    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=20.0)
+    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=400.0)
     state = BatchState.start([SpectralStart(graph)(geometry, 1)])
     if popularity:
         state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)

@@ -31,6 +31,9 @@ EXACT_NODES, EXACT_NODES_ON_CUDA = 20_000, 200_000
 MEETS = 192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
+# The share of its offset that a node loses in an iteration, per longest move in units of the radius, and at most. One
+# factor bounds the moves of all offsets, so that beside a hub others would hardly lose what a chance meeting gave them.
+FADING, FASTEST_FADING = 4.0, 0.5
 
 Keep = Literal["best", "last"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -111,7 +114,7 @@ class RunSpec:
     centrality: float = 0.0
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
     hubs: float = 0.0
-    """How much more it weighs for hubs (``objective/closeness.py``), per length of the temperature."""
+    """How much more it weighs for hubs (``objective/closeness.py``), per squared temperature."""
     sample: SampleSizes | None = None
     """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
 

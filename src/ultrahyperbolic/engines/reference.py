@@ -14,7 +14,7 @@ from ..arrays import Floats
 from ..geometry import Euclidean
 from ..objective import ExactLoss, PairFunction, closeness_loss
 from ..optim import DescentSettings, DescentState, descent_step
-from .base import CELL, FARTHEST, BatchState, Engine, Evaluation, RunSpec
+from .base import CELL, FADING, FARTHEST, FASTEST_FADING, BatchState, Engine, Evaluation, RunSpec
 
 
 @dataclass
@@ -99,7 +99,7 @@ class ReferenceEngine(Engine):
         if not spec.centrality or self.closeness is None:
             return 0.0
         rows = self.closeness.rows(iteration if descends else None)
-        radius = 1.0 if spec.manifold.quadric is None else float(spec.manifold.quadric.radius)
+        radius = _radius_of(spec)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
         held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows, spec.hubs)
         return spec.centrality * held
@@ -131,7 +131,7 @@ class ReferenceEngine(Engine):
         moved, near = moved_by(spec, variable.detach(), gradient, step, longest)
         held[run, :, :width] = moved.cpu().numpy()
         if offsets is not None:
-            state.offsets[run] = shifted_by(offsets.detach(), slopes[0], near, step, longest).cpu().numpy()
+            state.offsets[run] = shifted_by(spec, offsets.detach(), slopes[0], near, step, longest).cpu().numpy()
         if spec.optimizer == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
         return value
@@ -158,17 +158,21 @@ def moved_by(
         max_step=longest if math.isfinite(longest) else None,
     )
     moved, _ = descent_step(before, gradient, DescentState(), settings)
-    radius = 1.0 if spec.manifold.quadric is None else spec.manifold.quadric.radius
-    near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
+    near = moved.square().sum(1, keepdim=True) < FARTHEST * _radius_of(spec) ** 2
     return torch.where(near, moved, before), near
 
 
+def _radius_of(spec: RunSpec) -> float:
+    return 1.0 if spec.manifold.quadric is None else float(spec.manifold.quadric.radius)
+
+
 def shifted_by(
-    offsets: torch.Tensor, slopes: torch.Tensor, near: torch.Tensor, step: float, longest: float
+    spec: RunSpec, offsets: torch.Tensor, slopes: torch.Tensor, near: torch.Tensor, step: float, longest: float
 ) -> torch.Tensor:
-    """The offsets [k] of nodes after a step: one factor for all of them, so that their mean stays what it was."""
-    length = float(slopes.square().mean().sqrt()) * step
-    shifted = offsets - (step if length <= longest else step * longest / length) * slopes
+    """The offsets [k] of nodes after a step: one factor for all of them, so that their mean only fades."""
+    length, radius = float(slopes.square().mean().sqrt()) * step, _radius_of(spec)
+    fading = 0.0 if longest == math.inf else min(FASTEST_FADING, FADING * longest / radius)
+    shifted = (1.0 - fading) * offsets - (step if length <= longest else step * longest / length) * slopes
     return torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets)
 
 

@@ -172,7 +172,7 @@ class SampledEngine(Engine):
             moved = spec.manifold.phi(moved)
         points[nodes] = moved
         if offsets is not None and found.offsets is not None:
-            offsets[nodes] = shifted_by(offsets[nodes], found.offsets, near, step, longest)
+            offsets[nodes] = shifted_by(spec, offsets[nodes], found.offsets, near, step, longest)
         return value
 
     def _hold(self, state: BatchState, number: int, spec: RunSpec) -> OnDevice:

@@ -3,12 +3,12 @@
 The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
 be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
 
-    weight · Σ_i (1 + hubs · τ · h_i) log cosh((δ_i - c_i) / τ)
+    weight · Σ_i (1 + hubs · τ² · h_i) log cosh((δ_i - c_i) / τ)
 
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i that of the hops in a unit of length; both are taken
 relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. A hub
-has many ties, and would follow them alone: h_i is by how much its degree exceeds the mean, in units of that. What it
-adds ends with the heat, so that hubs find their place first and their ties then.
+has many ties, and would follow them alone: h_i is √(degree / mean degree) - 1, or 0 if that is less. What it adds ends
+with the heat, so that hubs find their place first and their ties then.
 """
 
 import math
@@ -42,7 +42,7 @@ class Closeness(NamedTuple):
     component: Ints
     """[n] numbered from 0."""
     hub: Floats
-    """[n] by how much the degree exceeds the mean, in units of that; at least 0."""
+    """[n] √(degree / mean degree) - 1; at least 0."""
     unit: float
     """How long a hop is to be, in units of the radius."""
     few: int
@@ -59,7 +59,7 @@ class Closeness(NamedTuple):
         pairs = np.bincount(component)[component].astype(np.float64)
         landmarks = np.random.default_rng(0).choice(n, count, replace=False, p=pairs / pairs.sum())
         hops = hops_from(graph, landmarks)
-        hub = np.maximum(graph.degree / graph.degree.mean() - 1.0, 0.0)
+        hub = np.maximum(np.sqrt(graph.degree / graph.degree.mean()) - 1.0, 0.0)
         return cls(landmarks, hops, component, hub, _REACH / max(int(hops.max(initial=1)), 1), few, many)
 
     @classmethod
@@ -112,7 +112,7 @@ def closeness_loss(
     for number in range(int(component.max()) + 1):
         mine = (component == number) & (met > 0)
         if mine.any():
-            some, times = excess[mine], 1.0 + hubs * tau * hub[mine]
+            some, times = excess[mine], 1.0 + hubs * tau * tau * hub[mine]
             scaled = (some - some.mean()).abs() / tau
             total = total + (times * (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0))).sum()
     return total

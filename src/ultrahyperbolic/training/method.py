@@ -53,9 +53,9 @@ _MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_al
 # The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
 # and the fewer of the ties of dense graphs find room.
 _CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
-# How much more that weighs for hubs, per radius of temperature: they find their place among all nodes while it is hot.
-# Without a cone they do without.
-_HUBS = 150.0
+# How much more that weighs for hubs while it is hottest, so that they find their place among all nodes first; not
+# without a cone, and less in large graphs, where it costs more ties.
+_HUBS = 10.0
 # The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any
 # scale.
 _WITH_CONE = (0.04, 2.5e-3)
@@ -120,12 +120,12 @@ def recipe(
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     held = 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
-    hubs = _HUBS if config.geometry.has_cone else 0.0
     temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
-    smooth = _EQUAL
+    smooth, hubs = _EQUAL, 0.0
     if config.geometry.has_cone:
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
-        temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd
+        hot *= power(crowd, _HOTTER)
+        temperature, smooth, hubs = (hot, cold), _SMOOTH * dense * _SMOOTH * dense / crowd, _HUBS / (hot * hot * crowd)
     made = replace(config, start="spectral", temperature=temperature, popularity=popular)
     made = replace(made, centrality=held, hubs=hubs)
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
@@ -143,7 +143,7 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
         temperature=(hot * radius, cold * radius),
         epsilon=(rough * radius * radius, fine * radius * radius),
         step=config.step * radius * radius,
-        hubs=config.hubs / radius,
+        hubs=config.hubs / (radius * radius),
         max_step=longest,
     )
 

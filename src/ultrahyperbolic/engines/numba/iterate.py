@@ -42,7 +42,7 @@ def finish(run, space, rules, now, iteration, found):
         step *= rules.drop_factor
     step *= record[base.STEP_SCALE]
     d = len(points)
-    bound_offset_moves(run.offsets, gradient, step, max_step)
+    bound_offset_moves(run.offsets, gradient, step, max_step, radius)
     for i in range(points.shape[1]):
         # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
         if time == 0:

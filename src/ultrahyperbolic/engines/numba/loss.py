@@ -55,7 +55,7 @@ def pulls_of(excess, met, closeness, tau, rules, pulls):
         if met[j] > 0.0:
             ratio = (excess[j] - sums[component[j]]) / tau
             decay = exp(-2.0 * abs(ratio))
-            times = 1.0 + rules.hubs * tau * hub[j]
+            times = 1.0 + rules.hubs * tau * tau * hub[j]
             value += times * (abs(ratio) + log1p(decay) - _LOG_2)
             slope = times * (1.0 - decay) / (1.0 + decay)
             pulls[j] = slope if ratio > 0.0 else -slope

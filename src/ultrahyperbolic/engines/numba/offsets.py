@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from ...pairs.numba.portable import exp, inner, vectorized
-from ..base import SPRING
+from ..base import FADING, FASTEST_FADING, SPRING
 
 
 @vectorized
@@ -89,8 +89,8 @@ def scale_offsets(offsets, gradient, factor):
 
 
 @inner
-def bound_offset_moves(offsets, gradient, step, max_step):
-    """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most.
+def bound_offset_moves(offsets, gradient, step, max_step, radius):
+    """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most, and let offsets fade.
 
     One factor for all of them: each cut for itself, offsets would rise with every tie and fall but little with others.
     """
@@ -100,8 +100,9 @@ def bound_offset_moves(offsets, gradient, step, max_step):
             square += slopes[i] * slopes[i]
         length = math.sqrt(square / len(slopes)) * step
         factor = -step if length <= max_step else -step * max_step / length
+        fading = 0.0 if max_step == np.inf else min(FASTEST_FADING, FADING * max_step / radius)
         for i in range(len(slopes)):
-            slopes[i] *= factor
+            slopes[i] = factor * slopes[i] - fading * offsets[i]
 
 
 @inner

@@ -14,6 +14,7 @@ _BEST_LOSS, _BEST_ITERATION, _DROPPED, _DONE_AT, _LONGEST, _SHORTEST, _STEP_SCAL
     tl.constexpr, range(len(base.FIELDS) + 2)
 )
 RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
+_FADING, _FASTEST_FADING = map(tl.constexpr, (base.FADING, base.FASTEST_FADING))
 
 
 @triton.jit
@@ -354,7 +355,8 @@ def move_kernel(
     if POPULAR:
         # One factor for all offsets, so that their mean stays what it was.
         length = tl.load(slope_lengths + run) * step
-        shifted = offset + tl.where(length <= max_step, -step, -step * max_step / length) * slope
+        fading = tl.where(max_step < float("inf"), tl.minimum(_FADING * max_step / r, _FASTEST_FADING), 0.0)
+        shifted = (1.0 - fading) * offset + tl.where(length <= max_step, -step, -step * max_step / length) * slope
         tl.store(offsets + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)

@@ -78,7 +78,7 @@ class ClosenessTerm:
         met = here.sum(0)
         counts = (met > 0).double()
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
-        times = counts * (1.0 + hubs * tau * self.hub)
+        times = counts * (1.0 + hubs * tau * tau * self.hub)
         ratio = (excess - self._mean(excess, counts)) / tau
         loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * times).sum()
         pulls = torch.tanh(ratio) * times
