@@ -212,7 +212,7 @@ def test_offsets_of_nodes(manifold, tau):
 
 
 @pytest.mark.parametrize("optimizer", ["descent", *slow("phi", "signed-gradient")])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), *slow(Euclidean(3))], ids=str)
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(Euclidean(3))], ids=str)
 def test_points_move_with_their_offsets(manifold, optimizer):
     if isinstance(manifold, Euclidean) and optimizer != "descent":
         pytest.skip("flat space has no φ")

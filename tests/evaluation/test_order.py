@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.evaluation import evaluate, order, violated_orders
-from ultrahyperbolic.evaluation.order import _ascents
+from ultrahyperbolic.evaluation import evaluate, retrieval, violated_orders
+from ultrahyperbolic.evaluation.retrieval import _ascents
 from ultrahyperbolic.graph import Graph
 
 
@@ -114,8 +114,8 @@ def test_a_tie_order_that_takes_equal_distances_for_right_is_noticed(make_graph,
     def lenient(classes, distances):
         return _ascents(classes[np.lexsort((-classes, distances))]), counted(classes, distances)[1]
 
-    counted = order._among_edges
-    monkeypatch.setattr(order, "_among_edges", lenient)
+    counted = retrieval._among_edges
+    monkeypatch.setattr(retrieval, "_among_edges", lenient)
     assert evaluate(graph, points, space)["tie_order"] > truth + 0.05
 
 

@@ -9,8 +9,8 @@ import torch
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import closeness, from_samples, over_nodes, over_pairs
-from ultrahyperbolic.evaluation.baselines import sampled_closeness
 from ultrahyperbolic.evaluation.closure import sampled_closure, triadic_closure
+from ultrahyperbolic.evaluation.hierarchy import sampled_closeness
 from ultrahyperbolic.evaluation.summary import delta_from_samples, drawn_nodes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train

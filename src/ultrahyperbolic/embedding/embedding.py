@@ -18,8 +18,7 @@ from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..evaluation import evaluate
 from ..evaluation.clusters import clusters, width_of
-from ..evaluation.hierarchy import delta, ranks_of
-from ..evaluation.ranks import RankIntervals
+from ..evaluation.hierarchy import RankIntervals, delta, ranks_of
 from ..geometry import Geometry, Manifold
 from ..geometry.named import described
 from ..graph import Graph, GraphError, as_graph

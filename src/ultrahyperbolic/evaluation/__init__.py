@@ -3,30 +3,34 @@
 from ..graph.flow import pagerank
 from ..graph.hops import components
 from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
-from .baselines import baselines, closeness
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters
 from .directed import directed_measures
 from .hierarchy import (
+    RankIntervals,
+    baselines,
+    closeness,
     component_delta,
     delta,
     hierarchy_spearman,
     leader_ranks,
     norm_proxy,
+    rank_intervals,
     ranks_of,
+    stability,
     strength_spearman,
-)
+)  # fmt: skip
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
-from .order import ViolatedOrders, violated_orders
-from .ranks import RankIntervals, rank_intervals, stability
 from .retrieval import (
     Reconstruction,
+    ViolatedOrders,
     mean_average_precision,
     mean_rank,
     precision_at_k,
     recall_at_1,
     reconstruction,
-)
+    violated_orders,
+)  # fmt: skip
 from .summary import SAMPLED_NODES, FromSamples, OverPairs, evaluate, from_samples, over_nodes, over_pairs
 
 __all__ = [

@@ -1,8 +1,10 @@
-"""δ, the sums of distances that rank the nodes, and how well the ranking agrees with the strengths of the nodes."""
+"""δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to compare with."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Unpack
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -13,14 +15,16 @@ from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
-from ..graph.hops import components
-from ..pairs import PassOptions, pair_distances, row_sums
+from ..graph.flow import pagerank
+from ..graph.hops import WORD, components, levels_from
+from ..pairs import PassOptions, pair_distances, row_sums, usable_threads
 from ..pairs.reference import popularity_of
 from .inputs import as_scores, check_points
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
+_BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
 
 def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
@@ -212,3 +216,102 @@ def centred_ranks(values: Floats) -> Floats:
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]
     return ranks - 0.5 * (len(values) + 1)
+
+
+class RankIntervals(NamedTuple):
+    """What `rank_intervals` returns: for each node the ranks from ``low`` [n] to ``high`` [n]."""
+
+    low: Ints
+    high: Ints
+    coverage: float
+    """The chance, at least, that the rank of one further training lies in the interval of its node."""
+
+
+def rank_intervals(deltas: ArrayLike, coverage: float = 0.9) -> RankIntervals:
+    """An interval for the rank of each node, from the δ [N, n] of N trainings with different seeds.
+
+    The interval runs from the k-th lowest to the k-th highest of a node's N ranks, k = ⌊(1 - coverage)/2 · (N + 1)⌋ or
+    1. As the N trainings and a further one are alike, the rank of the further one is in it with a chance of at least
+    (N + 1 - 2k)/(N + 1): that is the ``coverage`` of the result. With 20 seeds, from the lowest to the highest, 0.905.
+
+    >>> rank_intervals([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])[:2]
+    (array([1, 1, 3]), array([2, 2, 3]))
+    """
+    sums = _sums(deltas)
+    if not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage must be between 0 and 1, got {coverage}")
+    ranks = np.sort([ranks_of(row) for row in sums], axis=0)
+    # Rounding must not make 2 of 1.9999999999999996.
+    k = max(1, math.floor((1.0 - coverage) / 2.0 * (len(ranks) + 1) + 1e-9))
+    return RankIntervals(ranks[k - 1], ranks[-k], (len(ranks) + 1 - 2 * k) / (len(ranks) + 1))
+
+
+def stability(deltas: ArrayLike) -> float:
+    """The mean of Spearman's ρ between two of N trainings, over all pairs of them, from their δ [N, n].
+
+    NaN where ρ is not defined: if all δ of a training are equal, or one of them is NaN.
+
+    >>> round(stability([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [3.0, 2.0, 1.0]]), 6)
+    -0.333333
+    """
+    sums = _sums(deltas)
+    ranks = np.array([centred_ranks(row) for row in sums])
+    scale = np.square(ranks).sum(1)
+    if np.isnan(sums).any() or not scale.all():
+        return math.nan
+    # Σ_{a ≠ b} ρ_ab from the sum of all, of which N are each with itself.
+    together, count = float(np.square((ranks / np.sqrt(scale)[:, None]).sum(0)).sum()), len(ranks)
+    return max(-1.0, min(1.0, (together - count) / (count * (count - 1))))
+
+
+def _sums(deltas: ArrayLike) -> Floats:
+    """[N, n] of several trainings."""
+    sums: Floats = np.asarray(deltas, dtype=np.float64)
+    if sums.ndim != 2 or len(sums) < 2:
+        raise ValueError(f"deltas must be [N, n] of N >= 2 trainings, got shape {sums.shape}")
+    return sums
+
+
+def baselines(graph: Graph) -> dict[str, Floats]:
+    """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``closeness``: the higher, the more central."""
+    return {"strength": graph.strength.copy(), "pagerank": pagerank(graph), "closeness": closeness(graph)}
+
+
+def closeness(graph: Graph) -> Floats:
+    """Closeness centrality by hops, ignoring weights: float64 [n].
+
+    (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
+    form for graphs of several components; 0 for a node without edges.
+    """
+    return _closeness(graph, np.flatnonzero(graph.degree))
+
+
+def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Floats:
+    """Closeness estimated from the hops to some nodes, drawn among those with an edge: float64 [n]."""
+    joined = np.flatnonzero(graph.degree)
+    drawn = np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False)
+    return _closeness(graph, np.sort(drawn)) * (len(joined) / max(len(drawn), 1))
+
+
+def _closeness(graph: Graph, sources: Ints) -> Floats:
+    """r/(n - 1) · r/Σ_j hops(i, j) [n], over the r sources that are reached from i."""
+    n = graph.n_nodes
+    _ = graph.neighbor_lists  # made once, before threads ask for it
+    hops, reached = np.zeros(n), np.zeros(n)
+    with ThreadPoolExecutor(usable_threads()) as pool:
+        words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
+        for some_hops, some_reached in pool.map(partial(_hop_sums, graph), words):
+            hops += some_hops
+            reached += some_reached
+    near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
+    return near * reached / max(n - 1, 1)
+
+
+def _hop_sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
+    """Σ hops to at most 64 sources and how many of them are reached, [n] each."""
+    hops, reached = np.zeros(graph.n_nodes, dtype=np.int64), np.zeros(graph.n_nodes, dtype=np.int64)
+    for level, nodes, words in levels_from(graph, sources):
+        count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
+        hops[nodes] += level * count
+        reached[nodes] += count
+    return hops, reached

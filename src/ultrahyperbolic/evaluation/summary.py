@@ -22,13 +22,11 @@ from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
-from .baselines import closeness, sampled_closeness
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .hierarchy import component_delta, correlations, norm_proxy
+from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
 from .inputs import check_points, edge_tensor
-from .order import orders_of, violated_share
-from .retrieval import precision_of, reconstruction_of
+from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
 
 SAMPLED_NODES = 20_000
 """With more nodes than this, a training measures by samples."""

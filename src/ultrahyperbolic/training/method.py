@@ -126,10 +126,9 @@ def recipe(
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
         hot *= power(crowd, _HOTTER)
         temperature, smooth, hubs = (hot, cold), _SMOOTH * dense * _SMOOTH * dense / crowd, _HUBS / (hot * hot * crowd)
-    made = replace(config, start="spectral", temperature=temperature, popularity=popular)
-    made = replace(made, centrality=held, hubs=hubs)
-    made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
-    return in_units_of_radius(replace(made, finish=finish, parts=parts))
+    made = replace(config, start="spectral", temperature=temperature, epsilon=(0.01, smooth), popularity=popular)
+    made = replace(made, centrality=held, hubs=hubs, finish=finish, parts=parts)
+    return in_units_of_radius(replace(made, step=0.1, moves="spread", max_step=(share, 1e-3 * share)))
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
