@@ -28,14 +28,14 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "74c43306f5155104",
-    "hyperbolic": "2c452962bbcc7747",
-    "sphere": "49c878f47cfce46b",
+    "cone": "0712a9f42224efcf",
+    "hyperbolic": "8fc2019504398cee",
+    "sphere": "247e8fce2c36ba95",
     "flat": "98bbca1a604e048a",
-    "popular": "50e8a4cf2f8c767b",
+    "popular": "cdd33ba8946f9f54",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "c32943deba77a6a3",
-    "single": "12e270085752d256",
+    "slabs": "89b0510481769769",
+    "single": "fa79616e201191c0",
 }
 
 # The paper's presets, in 39 trainings.
