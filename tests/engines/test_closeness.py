@@ -26,7 +26,7 @@ GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0
 def problem(drawn, geometry, *, popularity, centrality=0.7):
     graph = uh.as_graph(drawn)
     schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
-    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=400.0)
+    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=1.0)
     state = BatchState.start([SpectralStart(graph)(geometry, 1)])
     if popularity:
         state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)
@@ -100,13 +100,13 @@ def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
     x, a = torch.from_numpy(state.points[0]).requires_grad_(), torch.from_numpy(state.offsets[0]).requires_grad_()
     radius, measure = float(spec.manifold.quadric.radius), pair_function(spec, 0)
     expected = 0.7 * uh.objective.closeness_loss(
-        closeness, x, a, measure, 0.05, radius, closeness.rows(iteration), spec.hubs
+        closeness, x, a, measure, 0.05, radius, closeness.rows(iteration), spec.hub_rate
     )
     expected.backward()
     gradient, slopes = torch.zeros_like(x).T.contiguous(), torch.zeros_like(a)
     found = ClosenessTerm(closeness, torch.device("cpu")).add(
         x.detach().T, a.detach(), kernel_space(spec.manifold, "smoothed"),
-        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), (0.7, spec.hubs),
+        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), (0.7, spec.hub_rate),
         None if iteration is None else torch.tensor(iteration), gradient, slopes,
     )  # fmt: skip
     torch.testing.assert_close(found, expected.detach())

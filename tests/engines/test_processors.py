@@ -28,13 +28,13 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "0712a9f42224efcf",
+    "cone": "3c76c3922a517bc4",
     "hyperbolic": "8fc2019504398cee",
     "sphere": "247e8fce2c36ba95",
     "flat": "98bbca1a604e048a",
-    "popular": "cdd33ba8946f9f54",
+    "popular": "66512d7681eb93cb",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "89b0510481769769",
+    "slabs": "5777d060672b27b2",
     "single": "fa79616e201191c0",
 }
 

@@ -27,11 +27,11 @@ def losses(embedding):
 
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (3, 0), (0, 3)])
 def test_no_iteration_of_the_finish_raises_the_loss(p, q):
-    (found,) = embed_many(KARATE, [configured(p, q, iterations=200)], measures=False)
-    finish = losses(found)[140:]
-    assert len(finish) == 60
+    (found,) = embed_many(KARATE, [configured(p, q, iterations=400)], measures=False)
+    finish = losses(found)[280:]
+    assert len(finish) == 120
     assert (np.diff(finish) <= 0.0).all()
-    assert finish[-1] < 0.95 * losses(found)[139]
+    assert finish[-1] < 0.95 * losses(found)[279]
     assert found.record.result.final_loss == pytest.approx(finish[-1])
 
 
@@ -117,7 +117,7 @@ def test_a_step_is_given_up_between_its_passes_where_someone_asks():
         return len(passes) > 20
 
     with pytest.raises(uh.Interrupted) as raised:
-        embed_many(KARATE, [configured()], measures=False, asked=asked)
+        embed_many(KARATE, [configured(seed=1)], measures=False, asked=asked)
     (found,) = raised.value.embeddings
     assert len(passes) == 21
     assert 70 < found.record.result.iterations < 91

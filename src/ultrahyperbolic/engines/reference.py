@@ -101,7 +101,7 @@ class ReferenceEngine(Engine):
         rows = self.closeness.rows(iteration if descends else None)
         radius = _radius_of(spec)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows, spec.hubs)
+        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows, spec.hub_rate)
         return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
@@ -172,7 +172,7 @@ def shifted_by(
     """The offsets [k] of nodes after a step: one factor for all of them, so that their mean only fades."""
     length, radius = float(slopes.square().mean().sqrt()) * step, _radius_of(spec)
     fading = 0.0 if longest == math.inf else min(FASTEST_FADING, FADING * longest / radius)
-    shifted = (1.0 - fading) * offsets - (step if length <= longest else step * longest / length) * slopes
+    shifted = offsets - ((step if length <= longest else step * longest / length) * slopes + fading * offsets)
     return torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets)
 
 

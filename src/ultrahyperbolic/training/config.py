@@ -83,7 +83,7 @@ class TrainingConfig:
     centrality: float = 0.0
     """The weight of the term that holds the sums of a node's distances to its closeness; 0 for none."""
     hubs: float = 0.0
-    """How much more that term weighs for hubs, per squared temperature."""
+    """How much more that term weighs for hubs at the first temperature."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
     product: str | None = None

@@ -55,7 +55,7 @@ _MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_al
 _CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
 # How much more that weighs for hubs while it is hottest, so that they find their place among all nodes first; not
 # without a cone, and less in large graphs, where it costs more ties.
-_HUBS = 10.0
+_HUBS = 5.0
 # The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any
 # scale.
 _WITH_CONE = (0.04, 2.5e-3)
@@ -124,8 +124,8 @@ def recipe(
     smooth, hubs = _EQUAL, 0.0
     if config.geometry.has_cone:
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
-        hot *= power(crowd, _HOTTER)
-        temperature, smooth, hubs = (hot, cold), _SMOOTH * dense * _SMOOTH * dense / crowd, _HUBS / (hot * hot * crowd)
+        temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd
+        hubs = _HUBS / crowd
     made = replace(config, start="spectral", temperature=temperature, epsilon=(0.01, smooth), popularity=popular)
     made = replace(made, centrality=held, hubs=hubs, finish=finish, parts=parts)
     return in_units_of_radius(replace(made, step=0.1, moves="spread", max_step=(share, 1e-3 * share)))
@@ -142,7 +142,6 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
         temperature=(hot * radius, cold * radius),
         epsilon=(rough * radius * radius, fine * radius * radius),
         step=config.step * radius * radius,
-        hubs=config.hubs / (radius * radius),
         max_step=longest,
     )
 

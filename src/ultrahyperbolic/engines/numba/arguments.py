@@ -45,7 +45,7 @@ class Rules(NamedTuple):
     centrality: float
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
     hubs: float
-    """How much more it weighs for hubs."""
+    """How much more it weighs for hubs, per squared temperature."""
 
 
 class Edges(NamedTuple):

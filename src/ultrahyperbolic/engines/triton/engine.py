@@ -145,7 +145,7 @@ class _Group:
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
-        self.centrality = [(spec.centrality, spec.hubs) for spec in specs]
+        self.centrality = [(spec.centrality, spec.hub_rate) for spec in specs]
         held = engine.closeness if any(spec.centrality for spec in specs) else None
         self.term = None if held is None else ClosenessTerm(held, device)
         self._index(pairs)
