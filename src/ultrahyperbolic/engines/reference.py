@@ -99,9 +99,8 @@ class ReferenceEngine(Engine):
         if not spec.centrality or self.closeness is None:
             return 0.0
         rows = self.closeness.rows(iteration if descends else None)
-        radius = _radius_of(spec)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows, spec.hub_rate)
+        held = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows, spec.hub_rate)
         return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:

@@ -119,9 +119,8 @@ def recipe(
     usual = default_iterations(graph) / (config.iterations * moved)
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
-    held = 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
     temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
-    smooth, hubs = _EQUAL, 0.0
+    smooth, hubs, held = _EQUAL, 0.0, 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
     if config.geometry.has_cone:
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
         temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd

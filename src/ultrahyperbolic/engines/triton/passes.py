@@ -78,8 +78,7 @@ class ClosenessTerm:
         met = here.sum(0)
         counts = (met > 0).double()
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
-        times = counts * (1.0 + hubs * tau * tau * self.hub)
-        ratio = (excess - self._mean(excess, counts)) / tau
+        ratio, times = (excess - self._mean(excess, counts)) / tau, counts * (1.0 + hubs * tau * tau * self.hub)
         loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * times).sum()
         pulls = torch.tanh(ratio) * times
         pulls = (pulls - self._mean(pulls, counts)) * counts * (weight / tau) / met.clamp_min(1.0)
