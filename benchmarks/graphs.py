@@ -190,6 +190,7 @@ GENERATED: dict[str, Generated] = {
     "co_occurrence": Generated(lambda: co_occurrence(160, 500, 1704), "unseen", connected=False),
     "nested_blocks": Generated(lambda: nested_blocks(4, 12, 1705), "unseen"),
     "core_and_rim": Generated(lambda: core_and_rim(40, 240, 1706), "unseen"),
+    "hubs": Generated(lambda: preferential(2000, 4, 1707)),
     "planted_tree": Generated(lambda: balanced_tree(3, 5, 60, 21)),
     "planted_tree_weighted": Generated(lambda: balanced_tree(3, 5, 60, 22, weights=True)),
     "planted_random_tree": Generated(lambda: tree_with_cycles(400, 80, 23)),

@@ -17,7 +17,8 @@ from ultrahyperbolic.geometry import Geometry
 
 NAMES = (
     "tree_with_cycles", "weighted_blocks", "power_law", "star_with_path", "lattice", "forest_fire", "hyperbolic_disc",
-    "co_occurrence", "nested_blocks", "core_and_rim", "planted_tree", "planted_tree_weighted", "planted_random_tree",
+    "co_occurrence", "nested_blocks", "core_and_rim", "hubs", "planted_tree", "planted_tree_weighted",
+    "planted_random_tree",
 )  # fmt: skip
 
 
