@@ -612,7 +612,7 @@ def main() -> None:
     made.add_argument("--ties", type=int, default=10_000_000, help="of large")
     made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large as embed has it")
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
-    made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large")
+    made.add_argument("--signature", type=int, nargs=2, help="of large; as embed has it")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
     made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))

@@ -28,6 +28,9 @@ if not torch.cuda.is_available():
 from ultrahyperbolic import PseudoHyperboloid, progress
 from ultrahyperbolic.pairs import reference
 
+# Modules and cases live as long as the process: looking for garbage among them takes time and finds none.
+gc.disable()
+
 if find_spec("hypothesis") is not None:
     from hypothesis import settings
 
@@ -159,10 +162,9 @@ def turn_of(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_collection_finish() -> None:
-    # Modules and cases live as long as the process: looking for garbage among them takes time and finds none.
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
+    gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -487,11 +487,14 @@ def gradcheck(s: _Sample) -> None:
         raise _Skip("needs float64")
     M, x, y = s.manifold, s.points(), s.points()
     clear = (M.sqdist(x, y).abs() > 0.1 * s.radius**2) & (s.room(x, y) > 0.1)
-    x, y = (points[clear][:4].requires_grad_() for points in (x, y))
-    given = {"x": x, "y": y, "u": s.tangents(x.detach()).requires_grad_()}
+    x, y = (points[clear][:4] for points in (x, y))
+    given = {"x": x, "y": y, "u": s.tangents(x)}
+    # Each point has a result of its own, so all are moved at once.
+    moves = {letter: torch.zeros_like(x[0], requires_grad=True) for letter in given}
     for name, takes in _TAKES.items():
-        some = {letter: given[letter] for letter in takes}
-        function = lambda *own, name=name, some=some: _called(M, name, **dict(zip(some, own, strict=True)))  # noqa: E731
+        some = {letter: moves[letter] for letter in takes}
+        moved = lambda own, some=some: {key: given[key] + by for key, by in zip(some, own, strict=True)}  # noqa: E731
+        function = lambda *own, name=name, moved=moved: _called(M, name, **moved(own))  # noqa: E731
         ok = torch.autograd.gradcheck(function, tuple(some.values()), raise_exception=False, atol=1e-5, rtol=1e-4)
         _demand(ok, f"autograd and finite differences disagree on {name}")
 

@@ -11,6 +11,29 @@ NEIGHBOURS_FROM = 0.5
 # Chance has 0.5.
 VIOLATED_UP_TO = 0.25
 
+MEANINGS = {
+    "map": "mean average precision of the neighbours",
+    "recall_at_1": "the nearest node is a neighbour",
+    "violated_orders": "a tie is longer than a non-tie",
+    "tie_order": "of two ties, the stronger is shorter",
+    "spearman_all": "agreement of rank and strength (ρ)",
+    "mean_rank": "mean rank of a neighbour",
+    "strongest_tie": "the nearest node is a strongest tie",
+    "violated_orders_all": "a stronger pair is longer than a weaker one",
+    "precision_at_5": "neighbours among the five nearest nodes",
+    "spearman_top5": "ρ of the five strongest nodes",
+    "spearman_top10": "ρ of the ten strongest nodes",
+    "map_out": "mean average precision of where ties lead",
+    "map_in": "the same of where they come from",
+    "average_precision": "average precision of ties among ordered pairs",
+    "direction": "a tie has the right direction",
+    "weight_down": "weight of the ties that lead down",
+    "circulation": "weight that goes round in cycles",
+    "incoherence": "how far ties are from leading one level down",
+    "measured_nodes": "number of nodes that were drawn for this",
+}
+"""What a measure is, in a few words: a share or a chance unless it says otherwise."""
+
 
 def shows_hierarchy(measures: Mapping[str, float]) -> bool:
     """Whether ρ with strength says that the order of δ is a hierarchy of this graph; not where there is no ρ.

@@ -27,7 +27,7 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     lines = result.stdout.splitlines()
     assert lines[0] == "karate: 34 nodes, 78 ties, 1 component"
     assert lines[1] == "  directions dropped, asymmetric pairs summed: 7; --directed keeps them"
-    assert lines[2].startswith("embedded on Q^(3,3), beta -1, seed 0, in ")
+    assert lines[2].startswith("embedded on Q^(3,3), beta -1, seed 0, after ")
     assert lines[2].endswith("reached 60 iterations")
     assert "  the nearest node is a neighbour for " in result.stdout
     assert lines[-2] == "files: club/embedding.parquet, club/run.json"

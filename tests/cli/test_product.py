@@ -12,7 +12,7 @@ def test_a_product_is_trained_asked_and_gone_on_with(call):
     result = call("embed karate --product 2,1+flat2 -o club --iterations 40")
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    assert "embedded on Q^(2,1) x R^2, seed 0, in " in result.stdout
+    assert "embedded on Q^(2,1) x R^2, seed 0, after " in result.stdout
     assert json.loads(Path("club/run.json").read_text(encoding="utf-8"))["config"]["product"] == "2,1+flat2"
     assert isinstance(uh.load("club").manifold, uh.Product)
     assert call("rank club --top 3").exit_code == 0

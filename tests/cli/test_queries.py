@@ -180,21 +180,26 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     measures = Embedding.load(club).run["measures"]
     result = call("evaluate", club, "--graph", "karate")
     assert result.exit_code == 0
-    first, blank, *table, end, wedges = result.stdout.splitlines()
+    first, ours, others, wedges = result.stdout.split("\n\n")
     assert first.startswith("karate: 34 nodes, 78 ties, weights from 2 to 14")
-    assert blank == end == ""
     assert wedges.startswith(
         "of all pairs of ties that share a node, 25.57 % are closed into a triangle and 74.43 % are"
     )
-    assert table[0].split() == ["measure", "best", "embedding", "norm", "PageRank", "closeness"]
-    by_name = {line.split()[0]: line.split()[1:] for line in table[1:]}
-    beside = ("", "_norm", "_pagerank", "_closeness")
+    header, *rows = ours.splitlines()
+    assert header.split() == ["measure", "best", "embedding", "what", "it", "is"]
+    by_name = {line.split()[0]: line.split()[1:] for line in rows}
+    beside = ("_norm", "_pagerank", "_closeness")
     of_the_graph = ("transitivity", "open_wedges")
-    assert len(by_name) == sum(not name.endswith((*beside[1:], *of_the_graph)) for name in measures)
-    for name, (best, *values) in by_name.items():
+    assert set(by_name) == {name for name in measures if not name.endswith((*beside, *of_the_graph))}
+    for name, (best, value, *words) in by_name.items():
         assert best == {"violated": "0", "precision": "<=1"}.get(name.partition("_")[0], "1")
-        expected = [measures[name + suffix] for suffix in beside if name + suffix in measures]
-        assert [float(value) for value in values] == pytest.approx(expected, abs=1e-4)
+        assert float(value) == pytest.approx(measures[name], abs=1e-4)
+        assert words, f"{name} is not explained"
+    title, header, *rows = others.splitlines()
+    assert (title, header.split()) == ("ρ of other rankings:", ["measure", "norm", "PageRank", "closeness"])
+    assert [line.split()[0] for line in rows] == ["spearman_all", "spearman_top5", "spearman_top10"]
+    for name, *values in map(str.split, rows):
+        assert list(map(float, values)) == pytest.approx([measures[name + suffix] for suffix in beside], abs=1e-4)
 
 
 def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):

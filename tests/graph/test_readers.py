@@ -120,9 +120,16 @@ def test_members_of_a_gzip_file_follow_each_other(write):
 
 
 def test_text_stays_text(write):
-    graph = read_graph(write("007,7,1\n7,7.0,2\n1e3,1000,1\nnull,NaN,1\nnan,true,1\n"))
+    with pytest.warns(UserWarning, match="1 name differs from another in case or spaces alone, such as 'nan'"):
+        graph = read_graph(write("007,7,1\n7,7.0,2\n1e3,1000,1\nnull,NaN,1\nnan,true,1\n"))
     assert graph.ids == ["007", "7", "7.0", "1e3", "1000", "null", "NaN", "nan", "true"]
     assert all(type(node) is str for node in graph.ids)
+
+
+def test_names_that_are_nearly_alike_are_noticed_and_stay_different_nodes(write):
+    with pytest.warns(UserWarning, match="2 names differ .* such as 'bob' from 'Bob': they stay different nodes"):
+        assert read_graph(write("Bob,Ann\nbob,Ann\nBOB,Cid\n")).n_nodes == 5
+    assert read_graph(write("Bob,Ann\nBobby,Ann\n")).n_nodes == 3
 
 
 def test_without_weights_every_weight_is_1(write):

@@ -197,8 +197,8 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
             + (f"; {near} did about as well" if near else "")
         )
     where = described(embedding.manifold) or embedding.manifold
-    seconds = waited() or record.timing.seconds or 0.0
-    print(f"embedded on {where}, seed {record.seed}, in {seconds:.1f} s: {stopped}")
+    seconds = record.timing.seconds or 0.0
+    print(f"embedded on {where}, seed {record.seed}, after {seconds:.1f} s of training: {stopped}")
     if result is not None and result.nonfinite:
         print(f"  the training diverged {result.nonfinite} times and went back, each time with half the step")
     for line in in_words(record.measures):

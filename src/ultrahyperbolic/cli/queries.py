@@ -37,7 +37,7 @@ _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 _MEMBERS = 5  # of a community, shown
-_OF_DIRECTIONS = ("weight_down", "circulation", "incoherence")
+_NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 
 _RankedBy = Literal["centrality", "height"]
@@ -290,8 +290,8 @@ def evaluate(
 
 
 def _print_measures(measures: dict[str, float]) -> None:
-    """One row per measure, and beside it the same of what needs no embedding: first what everyone asks for."""
-    from ..verdict import reservations
+    """One row per measure, first what everyone asks for; then the same of what needs no embedding."""
+    from ..verdict import MEANINGS, reservations
 
     ours = [name for name in measures if not name.endswith((*_SIDES.values(), *_OF_THE_GRAPH))]
     ours = [name for name in _FIRST if name in ours] + [name for name in ours if name not in _FIRST]
@@ -300,14 +300,18 @@ def _print_measures(measures: dict[str, float]) -> None:
         return number(measures[name]) if name in measures else ""
 
     def best(name: str) -> str:
-        if name in _OF_DIRECTIONS:
+        if name in _NO_BEST or name.endswith("_error"):
             return ""
         # A node with fewer neighbours than are looked at keeps a precision below 1.
         return "0" if name.startswith("violated") else "<=1" if name.startswith("precision") else "1"
 
-    rows = [(name, best(name), cell(name), *(cell(name + suffix) for suffix in _SIDES.values())) for name in ours]
-    headers = ("measure", "best", "embedding", *_SIDES)
-    print_table(headers, rows, right=headers[1:])
+    rows = [(name, best(name), cell(name), MEANINGS.get(name, "standard error")) for name in ours]
+    print_table(("measure", "best", "embedding", "what it is"), rows, right=("best", "embedding"))
+    compared = [name for name in ours if any(name + suffix in measures for suffix in _SIDES.values())]
+    if compared:
+        print("\nρ of other rankings:")
+        sides = [(name, *(cell(name + suffix) for suffix in _SIDES.values())) for name in compared]
+        print_table(("measure", *_SIDES), sides, right=tuple(_SIDES))
     if all(name in measures for name in _OF_THE_GRAPH):
         closed, unclosed = (percent(measures[name]) for name in _OF_THE_GRAPH)
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..graph import Graph
 from ..graph.attributes import free_names
 from ..graph.base import html_table, text
 from ..graph.flow import flow
-from ..verdict import reservations, shows_hierarchy
+from ..verdict import MEANINGS, reservations, shows_hierarchy
 from .answers import Columns, interval_words, label_texts, ranking, ranks_in_words
 
 if TYPE_CHECKING:
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 _TOP = 5  # nodes that a notebook shows
 # Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
 _SUMMED_NODES = 5000
-_MEASURES = {
-    "map": "mean average precision",
-    "recall_at_1": "nearest node is a neighbour",
-    "violated_orders": "share of comparisons that are wrong",
-    "tie_order": "of two ties, the stronger is shorter",
-    "spearman_all": "agreement of rank and strength (ρ)",
-    "mean_rank": "mean rank",
-}
 
 
 def frame(columns: Columns) -> pandas.DataFrame:
@@ -140,7 +133,7 @@ def to_html(embedding: Embedding) -> str:
         rows.append(("training", text(f"seed {record.seed}: {record.stopped.text}")))
     if record.result is not None and record.result.best_loss is not None:
         rows.append(("best loss", f"{record.result.best_loss:.6g}"))
-    rows += [(words, f"{measures[name]:.4g}") for name, words in _MEASURES.items() if name in measures]
+    rows += [(words, f"{measures[name]:.4g}") for name, words in islice(MEANINGS.items(), 6) if name in measures]
     rows += [("note", escape(words)) for words in reservations(measures)]
     parts = [html_table("Embedding", rows)]
     if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):

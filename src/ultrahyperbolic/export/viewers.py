@@ -152,13 +152,8 @@ def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Wri
         check_texts(texts, name, str(path))
         columns[name] = pa.array(texts, type=pa.string())
     columns |= {"x": places[:, 0], "y": places[:, 1]}
-    columns["neighbors"] = pa.StructArray.from_arrays(
-        [
-            pa.ListArray.from_arrays(offsets, pa.array(indices.ravel())),
-            pa.ListArray.from_arrays(offsets, pa.array(distances.ravel())),
-        ],
-        names=["ids", "distances"],
-    )
+    lists = [pa.ListArray.from_arrays(offsets, pa.array(values.ravel())) for values in (indices, distances)]
+    columns["neighbors"] = pa.StructArray.from_arrays(lists, names=["ids", "distances"])
     table = pa.table(columns | {"delta": embedding.delta} | _known(embedding, graph))
     return lambda file: pq.write_table(table, file)
 

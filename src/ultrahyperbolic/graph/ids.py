@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
+from unicodedata import normalize
 
 import numpy as np
 
@@ -13,6 +14,29 @@ from .errors import GraphError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# Names are compared with each other up to this many.
+_MANY = 200_000
+
+
+def said_of_names(names: Sequence[Hashable]) -> str | None:
+    """What to say if names differ in case, spaces or forms of letters alone; None where none do, or they are many.
+
+    >>> said_of_names(["Bob", "bob ", "Ann"])
+    "1 name differs from another in case or spaces alone, such as 'bob ' from 'Bob': they stay different nodes"
+    """
+    first: dict[str, Hashable] = {}
+    found = []
+    for name in names if len(names) <= _MANY else ():
+        if isinstance(name, str):
+            known = first.setdefault(" ".join(normalize("NFKC", name).casefold().split()), name)
+            if known != name:
+                found.append(f"{name!r} from {known!r}")
+    if not found:
+        return None
+    some = "1 name differs" if len(found) == 1 else f"{len(found):,} names differ"
+    return f"{some} from another in case or spaces alone, such as {found[0]}: they stay different nodes"
 
 
 class NodeIds(Sequence[Hashable]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -11,7 +12,7 @@ from ..progress import bar
 from .columns import Column, Wanted
 from .errors import GraphError, need
 from .graph import Graph
-from .ids import check_texts
+from .ids import check_texts, said_of_names
 from .prepared import is_prepared
 from .rows import Asymmetric, Policies, Repeated
 
@@ -144,6 +145,8 @@ def read_graph(
             graph = graph.with_nodes(*formats.read_nodes(nodes, comments, encoding))
         if graph.n_nodes == 0:
             raise GraphError(f"{file}: no nodes found")
+        if words := said_of_names(graph.ids):
+            warnings.warn(f"{file}: {words}", stacklevel=2)
         return graph
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None

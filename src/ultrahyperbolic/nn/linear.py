@@ -174,8 +174,7 @@ class PseudoLinear(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             with torch.no_grad():
-                origin = self.out_manifold.origin(dtype=torch.float64)
-                self.bias.copy_(psi(self.out_manifold, origin))
+                self.bias.copy_(psi(self.out_manifold, self.out_manifold.origin(dtype=torch.float64)))
 
     def extra_repr(self) -> str:
         """The options, for ``repr``."""

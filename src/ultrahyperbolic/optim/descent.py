@@ -57,13 +57,12 @@ def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
             f"Gram–Schmidt starts from axes that are known for one normal direction alone, got dimension "
             f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
         )
-    axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
     signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     other = signs != manifold.sqnorm(manifold.origin(dtype=x.dtype, device=x.device)).sign()
     # By rising rank: the axes of the other sign, then by the normal's |n_k|; the last is left out where there is one.
     rank = torch.where(other, -1.0, (x - manifold.proju(x, x)).abs())
     order = rank.argsort(dim=-1, stable=True)[..., : manifold.dim]
-    return axes[order]
+    return torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)[order]
 
 
 Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
@@ -144,18 +143,18 @@ def descent_step(
     manifold = settings.manifold
     rooted = settings.direction == "surrogate" and settings.second_moment is not None
     tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
-    average, followed, new = _average(tangent, state, settings)
+    followed, new = _average(tangent, state, settings)
     if rooted:
         direction = manifold.precondition_root(points, followed)
     else:
         direction = _as_direction(points, tangent, followed, settings)
     move = _shorten(-settings.lr * direction, settings.max_step)
     # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
-    if average is None:
+    if new.momentum is None:
         moved = manifold.phi(manifold.expmap(points, move))
         finite = _finite(moved)
         return torch.where(finite, moved, points), new._replace(finite=finite)
-    moved, carried = manifold.expmap_transp(points, move, average)
+    moved, carried = manifold.expmap_transp(points, move, new.momentum)
     moved = manifold.phi(moved)
     carried = manifold.proju(moved, carried)
     finite = _finite(moved) & _finite(carried)
@@ -195,23 +194,21 @@ def _finite(rows: Tensor) -> Tensor:
     return (0.0 * rows).sum(-1, keepdim=True) == 0.0
 
 
-def _average(
-    gradient: Tensor, state: DescentState, settings: DescentSettings
-) -> tuple[Tensor | None, Tensor, DescentState]:
-    """The running gradient to carry on, the gradient to follow, and the state with its moments brought up to date."""
+def _average(gradient: Tensor, state: DescentState, settings: DescentSettings) -> tuple[Tensor, DescentState]:
+    """The gradient to follow, and the state with its moments brought up to date."""
     iteration = state.iteration + 1
     if settings.second_moment is None:
         if settings.momentum == 0.0:
-            return None, gradient, DescentState(iteration)
+            return gradient, DescentState(iteration)
         average = gradient if state.momentum is None else settings.momentum * state.momentum + gradient
-        return average, average, DescentState(iteration, average)
+        return average, DescentState(iteration, average)
     mean, square = settings.momentum, settings.second_moment
     first = torch.zeros_like(gradient) if state.momentum is None else state.momentum
     second = torch.zeros_like(gradient) if state.second_moment is None else state.second_moment
     first = first + (1.0 - mean) * (gradient - first)
     second = square * second + (1.0 - square) * gradient.square()
     root = second.sqrt() / (1.0 - square**iteration) ** 0.5 + settings.eps
-    return first, (first / root) / (1.0 - mean**iteration), DescentState(iteration, first, second)
+    return (first / root) / (1.0 - mean**iteration), DescentState(iteration, first, second)
 
 
 def _shorten(move: Tensor, longest: float | None) -> Tensor:

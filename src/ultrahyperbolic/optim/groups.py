@@ -61,8 +61,7 @@ def _step(params: list[Tensor], states: States, settings: DescentSettings) -> St
     for own in stored:
         own["step"] = state.iteration
     for name in _MOMENTS:
-        moment = getattr(state, name)
-        if moment is not None:
+        if (moment := getattr(state, name)) is not None:
             pairs = zip(params, stored, strict=True)
             share_out(moment, (own.setdefault(name, torch.zeros_like(param.detach())) for param, own in pairs))
     assert state.finite is not None  # a step says so

@@ -94,13 +94,17 @@ class PhiLBFGS:
         return pulled
 
     def _phi(self, z: Tensor) -> Tensor:
-        """φ(z), and the flat coordinates as they are."""
-        quadric = self._manifold.quadric
-        if quadric is not None:
-            return _onto(z, quadric, z.shape[-1] - self._flat)
-        if not self._flat:
-            return self._manifold.phi(z)
-        return torch.cat((self._manifold.phi(z[..., : -self._flat]), z[..., -self._flat :]), -1)
+        """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
+        quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
+        if quadric is None:
+            return torch.cat((self._manifold.phi(z[..., :flat]), z[..., flat:]), -1)
+        if quadric.time == 0:
+            return z
+        time, rest, space = z[..., : quadric.time], z[..., quadric.time :], z[..., quadric.time : flat]
+        reach = root(-quadric.beta + _sum(space * space))
+        if quadric.time > 1:
+            reach = time * (reach / root(_sum(time * time)))
+        return torch.cat((reach, rest), dim=-1)
 
     def _newton(self, gradient: Tensor) -> Tensor:
         """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
@@ -129,10 +133,8 @@ class PhiLBFGS:
             else:
                 pulled = self._through_phi(z, reached.gradient)
                 best, low = (t, reached, pulled), t
-                if dot(pulled, direction) >= _FLATTER * slope:
-                    break
                 doublings += math.isinf(high)
-                if doublings > _DOUBLINGS:
+                if dot(pulled, direction) >= _FLATTER * slope or doublings > _DOUBLINGS:
                     break
             t = 2.0 * low if math.isinf(high) else 0.5 * (low + high)
         if best is None:
@@ -168,17 +170,6 @@ def _pulled_back(z: Tensor, gradient: Tensor, quadric: Quadric) -> Tensor:
     unit = time / length
     along = _sum(of_time * unit)
     return torch.cat((reach / length * (of_time - along * unit), of_space + along / reach * space), dim=-1)
-
-
-def _onto(z: Tensor, quadric: Quadric, flat: int) -> Tensor:
-    """φ(z) in closed form, Eq. 10; coordinates from ``flat`` on stay as they are."""
-    if quadric.time == 0:
-        return z
-    time, rest, space = z[..., : quadric.time], z[..., quadric.time :], z[..., quadric.time : flat]
-    reach = root(-quadric.beta + _sum(space * space))
-    if quadric.time > 1:
-        reach = time * (reach / root(_sum(time * time)))
-    return torch.cat((reach, rest), dim=-1)
 
 
 def _sum(terms: Tensor) -> Tensor:

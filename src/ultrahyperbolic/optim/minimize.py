@@ -182,13 +182,11 @@ def minimize(
     if time_limit is not None:
         check_positive("time_limit", time_limit)
     manifold.assert_point(x0, name="x0")
-    state = _State(function, x0.detach().clone(), manifold, gradient_tolerance)
-    state.step = _step_of(state, method, settings)
+    state = _State(function, x0.detach().clone(), method, settings, gradient_tolerance)
     with bar("minimise", max_iterations, show=progress) as update:
         callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
         if callback is not None:
-            tell = callback
-            callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
+            callbacks.append(Every[_State](1, lambda now: callback(now.iteration, state.at.points, state.at.value)))
         ending = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
     if ending.why is Stopped.ITERATIONS:
         ending = state.converged() or ending
@@ -220,12 +218,17 @@ class _State:
     """Where the minimisation stands, and the engine of its loop, of which every iteration may be the last."""
 
     runs, overhead = 1, 0.0
-    step: Callable[[], Reached | Ending]
 
     def __init__(
-        self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold, gradient_tolerance: float
+        self,
+        function: Callable[[Tensor], Tensor],
+        points: Tensor,
+        method: Method,
+        settings: DescentSettings,
+        gradient_tolerance: float,
     ) -> None:
-        self.function, self.manifold, self.tolerance = function, manifold, gradient_tolerance
+        self.function, self.method, self.settings, self.tolerance = function, method, settings, gradient_tolerance
+        self.lbfgs, self.moments, self.first_step = PhiLBFGS(settings.manifold), DescentState(), 1.0
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
         self.at = Reached(points, *self.evaluate(points))
@@ -252,7 +255,7 @@ class _State:
 
     def norm_of(self, found: Reached) -> float:
         """Euclidean norm of Df."""
-        return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
+        return float(self.settings.manifold.egrad2rgrad(found.points, found.gradient).norm())
 
     def converged(self) -> Ending | None:
         """That the gradient meets the tolerance, where it does."""
@@ -276,58 +279,43 @@ class _State:
                     self.best = found
         return np.array([self.history[before:]], dtype=np.float64)
 
+    def step(self) -> Reached | Ending:
+        """Where one iteration leads, or why to stop."""
+        if self.method == "line_search":
+            return self._line_search(self.settings.manifold, self.settings.direction)
+        if self.method == "lbfgs":
+            found = self.lbfgs.step(self.at, self.evaluate)
+            return found or self._no_decrease(self.lbfgs.expected, self.lbfgs.length)
+        points, self.moments = descent_step(self.at.points, self.at.gradient, self.moments, self.settings)
+        return Reached(points, *self.evaluate(points))
 
-def _finite(found: Reached) -> bool:
-    return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
-
-
-def _step_of(state: _State, method: Method, settings: DescentSettings) -> Callable[[], Reached | Ending]:
-    """A function that returns where one iteration leads, or why to stop."""
-    if method == "lbfgs":
-        lbfgs = PhiLBFGS(state.manifold)
-        return lambda: lbfgs.step(state.at, state.evaluate) or _no_decrease(state, lbfgs.expected, lbfgs.length)
-    if method == "line_search":
-        return _line_search(state, settings.direction)
-    moments = DescentState()
-
-    def descend() -> Reached:
-        nonlocal moments
-        points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
-        return Reached(points, *state.evaluate(points))
-
-    return descend
-
-
-def _line_search(state: _State, direction: Direction) -> Callable[[], Reached | Ending]:
-    step = 1.0
-
-    def search() -> Reached | Ending:
-        nonlocal step
-        points, value, gradient = state.at
-        found = armijo(state.function, points, value, gradient, state.manifold, direction=direction, first_step=step)
-        state.evaluations += found.evaluations
+    def _line_search(self, manifold: Manifold, direction: Direction) -> Reached | Ending:
+        step = self.first_step
+        found = armijo(self.function, *self.at, manifold, direction=direction, first_step=step)
+        self.evaluations += found.evaluations
         if found.step == 0.0:
             if direction not in DESCENDING:
                 text = f"no step decreases the function: direction {direction!r} does not descend here"
                 return Ending(Stopped.STUCK, text)
-            return _no_decrease(state, step * found.slope, step * found.length)
+            return self._no_decrease(step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
-        step = min(2.0 * found.step, 1e12)
-        return Reached(found.points, *state.evaluate(found.points))
+        self.first_step = min(2.0 * found.step, 1e12)
+        return Reached(found.points, *self.evaluate(found.points))
 
-    return search
+    def _no_decrease(self, expected: float, length: float) -> Ending:
+        """Why no step decreased f, though one of ``length`` was ``expected`` to: rounding, or a wrong gradient."""
+        rounding = _ROUNDING * torch.finfo(self.at.points.dtype).eps
+        if expected <= rounding * abs(self.at.value) or length <= rounding * float(self.at.points.norm()):
+            return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
+        return Ending(
+            Stopped.STUCK,
+            f"no step decreases the function, which should fall by {expected:.3g} "
+            f"(gradient norm {self.norm_of(self.at):.3g}): not smooth here, or a wrong gradient",
+        )
 
 
-def _no_decrease(state: _State, expected: float, length: float) -> Ending:
-    """Why no step was found, though one of ``length`` was ``expected`` to decrease f: rounding, or a wrong gradient."""
-    rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
-    if expected <= rounding * abs(state.at.value) or length <= rounding * float(state.at.points.norm()):
-        return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
-    return Ending(
-        Stopped.STUCK,
-        f"no step decreases the function, which should fall by {expected:.3g} "
-        f"(gradient norm {state.norm_of(state.at):.3g}): not smooth here, or a wrong gradient",
-    )
+def _finite(found: Reached) -> bool:
+    return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
 def mean(

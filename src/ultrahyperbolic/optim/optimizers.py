@@ -60,8 +60,7 @@ class ManifoldOptimizer(Optimizer, ABC):
             if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):  # numbers are checked above
                 raise ValueError(f"lr must be finite and non-negative, got {lr}")
             for name, param in _named(number, group):
-                manifold = _manifold(param, group)
-                if manifold is not None:
+                if (manifold := _manifold(param, group)) is not None:
                     manifold.assert_point(param.detach(), name=name)
         except BaseException:
             self.param_groups.pop()
@@ -79,13 +78,9 @@ class ManifoldOptimizer(Optimizer, ABC):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        curvatures = Curvatures(
-            (param, manifold)
-            for group in self.param_groups
-            for param in group["params"]
-            if (manifold := _manifold(param, group)) is not None
-        )
-        learned = {param for group in self.param_groups for param in group["params"]} & curvatures.parameters
+        placed = [(param, _manifold(param, group)) for group in self.param_groups for param in group["params"]]
+        curvatures = Curvatures((param, manifold) for param, manifold in placed if manifold is not None)
+        learned = {param for param, _ in placed} & curvatures.parameters
         slopes = curvatures.slopes(learned)
         stepped: list[Stepped] = []
         plains: list[dict[Tensor, Tensor]] = []
@@ -96,8 +91,7 @@ class ManifoldOptimizer(Optimizer, ABC):
                 manifold = _manifold(param, group)
                 if manifold is not None and param.grad is not None:
                     points.setdefault(id(manifold), (manifold, []))[1].append(param)
-                elif manifold is None and param in slopes:
-                    slope = slopes[param]
+                elif manifold is None and (slope := slopes.get(param)) is not None:
                     plain[param] = slope if param.grad is None else param.grad + slope.to(param.grad)
                 elif manifold is None and param.grad is not None:
                     plain[param] = param.grad
@@ -144,9 +138,8 @@ class ManifoldOptimizer(Optimizer, ABC):
         """The state as plain data, with the names of the geometries."""
         saved = super().state_dict()
         for group, own in zip(saved["param_groups"], self.param_groups, strict=True):
-            manifold = group.pop("manifold")
-            group["geometry"] = None if manifold is None else manifold._label()
-            group["geometries"] = _labels(own)
+            del group["manifold"]
+            group["geometry"], *group["geometries"] = _labels(own)
         return saved
 
     def load_state_dict(self, state_dict: StateDict) -> None:
@@ -155,11 +148,8 @@ class ManifoldOptimizer(Optimizer, ABC):
         # What Adam wrote before it had a choice was along χ, and nothing decayed.
         groups = [{"direction": "descent", "weight_decay": 0.0, **group} for group in state_dict["param_groups"]]
         for index, (group, own) in enumerate(zip(groups, self.param_groups, strict=False)):
-            here = None if own["manifold"] is None else own["manifold"]._label()
-            for saved, found in (
-                (group.pop("geometry", None), here),
-                *zip(group.pop("geometries", []), _labels(own), strict=False),
-            ):
+            labels = group.pop("geometry", None), *group.pop("geometries", [])
+            for saved, found in zip(labels, _labels(own), strict=False):
                 if saved != found:
                     raise ValueError(
                         f"the saved state of group {index} belongs to {saved or 'no manifold'}, "
@@ -187,9 +177,9 @@ def _named(number: int, group: Group) -> list[tuple[str, Tensor]]:
 
 
 def _labels(group: Group) -> list[str | None]:
-    """The geometry that each parameter of a group carries itself."""
-    carried = [manifold_of(param) for param in group["params"]]
-    return [None if manifold is None else manifold._label() for manifold in carried]
+    """The geometry of a group, and those that its parameters carry themselves."""
+    manifolds = group["manifold"], *map(manifold_of, group["params"])
+    return [None if manifold is None else manifold._label() for manifold in manifolds]
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):

@@ -8,7 +8,7 @@ import argparse
 import json
 from pathlib import Path
 
-from . import TARGETS, write_figures
+from . import TARGETS, TRAINING, write_figures
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -39,10 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         figures = json.loads(asked.draw.read_text(encoding="utf-8"))
         draw(folder / f"{asked.target}.png", tables[asked.target], figures)
         return
-    names = ("loss", "iterations", "device", "threads")
-    options = {name: value for name in names if (value := getattr(asked, name)) is not None}
-    strange = sorted(options.keys() - TARGETS[asked.target].options)
-    if strange:
+    options = {name: value for name in TRAINING if (value := getattr(asked, name)) is not None}
+    if strange := sorted(options.keys() - TARGETS[asked.target].options):
         parser.error(f"--{strange[0]} is not of {asked.target}: leave it out")
     figures = TARGETS[asked.target].run(asked.seeds, folder, asked.quiet, **options)
     if asked.json is not None:

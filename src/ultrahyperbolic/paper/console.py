@@ -51,8 +51,7 @@ def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]
     names = []
     for library, suffixes in (("matplotlib", ("png", "pdf")), ("plotly", ("html",))):
         figure = draw(library=library)
-        for suffix in suffixes:
-            names.append(plot.save(figure, folder / f"{name}.{suffix}").name)
+        names += [plot.save(figure, folder / f"{name}.{suffix}").name for suffix in suffixes]
     return names
 
 

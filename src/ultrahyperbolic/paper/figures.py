@@ -1,11 +1,13 @@
 """Figures 1 to 3 of the paper: Q^{2,1} in R³; geodesics, exp and log of Q^{1,1}; the karate club and its losses."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from .. import plot
+from ..checks import check_count
 from ..datasets import karate
 from ..embedding import Embedding
 from ..geometry import Geometry, PseudoHyperboloid
@@ -97,9 +99,7 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
 
 def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
     """Draw the club, run the optimisers over the signatures, and count the runs that satisfy every constraint."""
-    count = 10 if seeds is None else seeds
-    if count < 1:
-        raise ValueError(f"seeds must be at least 1, got {count}")
+    count = check_count("seeds", 10 if seeds is None else seeds, 1)
     announce(DIFFERENCES, quiet)
     graph = karate().unweighted()
     paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
@@ -118,8 +118,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     lines = [f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint", ""]
     lines += head_of([Geometry(p, q) for p, q in SIGNATURES + SMALL])
     for key, (title, recipe) in arms.items():
-        runs = _run(graph, count, recipe, title, quiet)
-        curves[key] = runs
+        runs = curves[key] = _run(graph, count, recipe, title, quiet)
         shares = []
         for k, (p, q) in enumerate(SIGNATURES + SMALL):
             mine = runs[k * count : (k + 1) * count]
@@ -147,10 +146,9 @@ def last_loss(embedding: Embedding) -> float:
 def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: bool) -> list[Embedding]:
     """A run for each signature and seed; without a recipe several ways, of which one that is ordered is kept."""
     groups = []
-    for p, q in SIGNATURES + SMALL:
-        for seed in range(count):
-            ways = [recipe] if recipe else [WARM, *WAYS] if p and q in (0, 1) else WAYS
-            groups.append([configured(way, p=p, q=q, seed=seed, stop="ordered") for way in ways])
+    for (p, q), seed in product(SIGNATURES + SMALL, range(count)):
+        ways = [recipe] if recipe else [WARM, *WAYS] if p and q in (0, 1) else WAYS
+        groups.append([configured(way, p=p, q=q, seed=seed, stop="ordered") for way in ways])
     with progress(title, groups[0][0].iterations, quiet) as callback:
         found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
     kept = []

@@ -137,7 +137,6 @@ def _scores(graph: Graph, embedding: Embedding) -> list[float]:
 
 
 def _markdown(figures: Figures, count: int) -> list[str]:
-
     def ours(name: str) -> str:
         return "{:.2f} ± {:.2f}".format(*get(figures, name))
 

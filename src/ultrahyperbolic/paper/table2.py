@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from .. import datasets
 from ..embedding import Embedding
@@ -153,13 +152,11 @@ class Results:
         assert result is not None  # of a training
         best = math.inf if result.best_loss is None else result.best_loss
         score = {"recall_at_1": recall, "loss": best, "steps_back": float(result.steps_back)}
-        score |= self._correlations(delta(points, embedding.manifold))
-        score |= self._correlations(norm_proxy(points), "norm_")
+        for before, values in {"": delta(points, embedding.manifold), "norm_": norm_proxy(points)}.items():
+            for row, least in AT_LEAST.items():
+                score[before + row] = strength_spearman(self.graph, values, at_least=least)
         self.scores.setdefault((column.key, rung), []).append(score)
         self.backend = embedding.record.timing.backend or ""
-
-    def _correlations(self, values: NDArray[np.float64], before: str = "") -> Score:
-        return {before + row: strength_spearman(self.graph, values, at_least=least) for row, least in AT_LEAST.items()}
 
     def kept(self, geometry: Column) -> Rung | None:
         """The step of the lowest mean loss; None while some step is not finished."""
@@ -180,8 +177,7 @@ class Results:
             for row, value in zip(ROWS, self.table.published[geometry.key], strict=True):
                 figures[f"{geometry.key}_{row}_published"] = value
         hyperbolic = self.table.columns[1]
-        rung = self.kept(hyperbolic)
-        if rung is not None:
+        if (rung := self.kept(hyperbolic)) is not None:
             mine = self.scores[hyperbolic.key, rung]
             for row in AT_LEAST:
                 put(figures, f"norm_proxy_{row}", np.array([score[f"norm_{row}"] for score in mine]))

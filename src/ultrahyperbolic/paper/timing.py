@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from .. import datasets
+from ..checks import check_count
 from ..engines.base import Backend, BatchState, Engine, Machine, Optimizer
 from ..engines.registry import make_engine, resolve
 from ..graph import Graph, GraphError
@@ -35,9 +36,7 @@ _SAMPLED_ITERATIONS = {"cpu": 1, "cuda": 20}
 
 def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
     """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all threads."""
-    repeats = 3 if seeds is None else seeds
-    if repeats < 1:
-        raise ValueError(f"seeds must be at least 1, got {repeats}")
+    repeats = check_count("seeds", 3 if seeds is None else seeds, 1)
     figures: Figures = {}
     lines = [*_club(figures, repeats), "", *_coauthors(figures)]
     output.mkdir(parents=True, exist_ok=True)

@@ -304,9 +304,7 @@ def backbone(ends: Ints, weights: Floats, n: int) -> Bools:
     """
     both = np.concatenate((ends[:, 0], ends[:, 1]))
     order = np.lexsort((-np.concatenate((weights, weights)), both))
-    first = np.concatenate(([0], np.cumsum(np.bincount(both, minlength=n))[:-1])) if n else np.empty(0, np.int64)
-    stronger = np.empty(len(both), np.int64)
-    stronger[order] = np.arange(len(both)) - first[both[order]]
+    stronger: Ints = positions_in(order) - np.searchsorted(both[order], both)
     # The number of stronger ties at one of its ends, whichever has fewer.
     fewest = np.minimum(stronger[: len(ends)], stronger[len(ends) :])
     room = min(max(MAP_TIES, 2 * n), 3 * MAP_TIES)

@@ -85,7 +85,9 @@ def _panel(axis: Axes3D, panel: Scene) -> None:
     axis.set(xlim=(-wide, wide), ylim=(-deep, deep), zlim=(-tall, tall))
     axis.set_box_aspect(panel.limits, zoom=1.32)
     axis.set_axis_off()
-    faces, colors = _faces(panel)
+    # All surfaces as faces in one list, so that the nearer ones are drawn over the farther.
+    shaded = [_shaded(piece, panel.view) for piece in panel.pieces if isinstance(piece, Surface)]
+    faces, colors = (np.concatenate(parts) for parts in zip(*shaded, strict=True))
     # Neighbouring faces leave no seam if what is opaque has an edge, and what is translucent is smooth and has none.
     edges = np.where(colors[:, 3:] < 1.0, 0.0, colors)
     smooth = bool((colors[:, 3] < 1.0).any())
@@ -134,17 +136,6 @@ def _legend(panel: Scene) -> list[Artist]:
     return entries
 
 
-def _faces(panel: Scene) -> tuple[Floats, Floats]:
-    """All surfaces as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
-    surfaces = [piece for piece in panel.pieces if isinstance(piece, Surface)]
-    quads = [_quads(surface.points) for surface in surfaces]
-    colors = [
-        _shaded(faces, to_rgb(surface.color), surface.opacity, panel.view)
-        for faces, surface in zip(quads, surfaces, strict=True)
-    ]
-    return np.concatenate(quads), np.concatenate(colors)
-
-
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
     if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
@@ -154,8 +145,9 @@ def _quads(grid: Floats) -> Floats:
     return quads[np.isfinite(quads).all((1, 2))]
 
 
-def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view: tuple[float, float]) -> Floats:
-    """Colours [f, 4] of faces under one light, alike on both sides."""
+def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The faces [f, 4, 3] of a surface, and their colours [f, 4] under one light, alike on both sides."""
+    quads = _quads(surface.points)
     normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     up, around = np.radians(view)
@@ -167,8 +159,8 @@ def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view:
     bright = np.abs(normal @ light)[:, None]
     shade = 0.7 + 0.3 * bright
     glint = 0.22 * bright**12
-    color = np.clip(np.array(base) * shade * (1 - glint) + glint, 0, 1)
-    return np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
+    color = np.clip(np.array(to_rgb(surface.color)) * shade * (1 - glint) + glint, 0, 1)
+    return quads, np.column_stack((color, np.full(len(quads), surface.opacity)))
 
 
 def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
@@ -293,12 +285,10 @@ def draw_map(
         axis.scatter(points[:, 0], points[:, 1], s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
         called = names_of(list(embedding.ids), labels_of(embedding, graph))
         texts = [shortened(called[int(row)]) for row in rows]
-        others = np.arange(ALWAYS, len(rows))
-        if graph is not None:
-            others = others[np.argsort(-graph.strength[rows[others]], kind="stable")]
-        # The top of the ranking is named first, and then the strongest.
-        order = np.concatenate((np.arange(min(ALWAYS, len(rows))), others))[:names]
-        placed = place_names(texts, points, dots / 2.0, room, order)
+        order = np.arange(len(rows))
+        if graph is not None:  # the top of the ranking is named first, and then the strongest
+            order[ALWAYS:] = ALWAYS + np.argsort(-graph.strength[rows[ALWAYS:]], kind="stable")
+        placed = place_names(texts, points, dots / 2.0, room, order[:names])
         draw_names(axis, placed, points, ink, paper)
         if title:
             drawn.text(0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center")
@@ -307,10 +297,8 @@ def draw_map(
 
 def _colours(column: Column) -> list[Any]:
     if isinstance(column, Kinds):
-        palette = np.array([*PALETTE, REST])
-        none = np.array([kind == "" for kind in column.kinds])
-        code = np.where(none[column.codes], len(PALETTE), np.minimum(column.codes, len(PALETTE)))
-        return [str(value) for value in palette[code]]
+        shades = [PALETTE[k] if kind and k < len(PALETTE) else REST for k, kind in enumerate(column.kinds)]
+        return [shades[code] for code in column.codes]
     known = np.isfinite(column.values)
     low, high = (column.values[known].min(), column.values[known].max()) if known.any() else (0.0, 1.0)
     scale = mpl.colormaps["cividis"]((column.values - low) / max(high - low, 1e-300))

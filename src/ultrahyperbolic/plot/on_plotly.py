@@ -23,9 +23,8 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
         subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.01,
     )  # fmt: skip
     for number, panel in enumerate(panels, start=1):
-        for piece in panel.pieces:
-            for trace in _traces(piece):
-                figure.add_trace(trace, row=1, col=number)
+        traces = [trace for piece in panel.pieces for trace in _traces(piece)]
+        figure.add_traces(traces, rows=1, cols=number)
         figure.update_scenes(_view(panel), row=1, col=number)
     figure.update_layout(
         template="plotly_white", margin={"l": 0, "r": 0, "t": 50, "b": 0}, height=560,
@@ -89,8 +88,7 @@ def drawings(panels: Sequence[Drawing]) -> go.Figure:
     )  # fmt: skip
     known: set[str] = set()
     for number, panel in enumerate(panels, start=1):
-        for trace in _flat_traces(panel, known):
-            figure.add_trace(trace, row=1, col=number)
+        figure.add_traces(_flat_traces(panel, known), rows=1, cols=number)
         x: dict[str, object] = {"title": {"text": panel.x}}
         y: dict[str, object] = {"title": {"text": panel.y}}
         if panel.nodes is not None:

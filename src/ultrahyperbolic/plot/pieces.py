@@ -1,7 +1,7 @@
 """What figures show, as plain data that any library can draw: the paper's geometry, graphs and losses."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -129,9 +129,8 @@ def _level_color(level: float) -> str:
         return ORANGE
     base, strength = (BLUE, 1.0 - level) if level < 1.0 else (VERMILION, level - 1.0)
     share = 0.5 + 0.5 * min(1.0, strength)
-    red, green, blue = (int(base[k : k + 2], 16) for k in (1, 3, 5))
-    mixed = (round(255 - share * (255 - part)) for part in (red, green, blue))
-    return "#" + "".join(f"{part:02X}" for part in mixed)
+    mixed = bytes(round(255 - share * (255 - part)) for part in bytes.fromhex(base[1:]))
+    return f"#{mixed.hex().upper()}"
 
 
 # Figure 2 lives on Q^{1,1}, the only signature with three kinds of geodesic that fits into R³: time (x_0, x_1) is the
@@ -141,19 +140,16 @@ _AXES = ("x₀", "x₁", "x₂")
 # Tangent vectors at the pole, in units of √|β|: one of each kind, and the ξ of exp and log.
 DIRECTIONS = {"space-like": (0.0, 0.0, 1.0), "light-like": (0.0, 1.0, 1.0), "time-like": (0.0, 1.0, 0.0)}
 VECTOR = (0.0, 0.35, 1.2)
+_HEIGHTS = torch.linspace(-_TALL, _TALL, 81, dtype=torch.float64)[:, None]
+# The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them.
+_EDGE = (-1.0 / (1.0 + _HEIGHTS.square()).sqrt()).acos()
 
 
-def _part(manifold: PseudoHyperboloid, first: Callable[[Tensor], Tensor], last: Callable[[Tensor], Tensor]) -> Tensor:
-    """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle to another at each height."""
-    height = torch.linspace(-_TALL, _TALL, 81, dtype=torch.float64)[:, None]
-    share = torch.linspace(0.0, 1.0, 145, dtype=torch.float64)
-    around = first(height) + share * (last(height) - first(height))
-    return manifold.psi_inverse(torch.stack((around.cos(), around.sin(), height.expand_as(around)), dim=-1))
-
-
-def _edge(height: Tensor) -> Tensor:
-    """The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them."""
-    return (-1.0 / (1.0 + height.square()).sqrt()).acos()
+def _part(manifold: PseudoHyperboloid, first: Tensor, last: Tensor) -> Floats:
+    """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle [a, 1] to another at each height."""
+    around = first + torch.linspace(0.0, 1.0, 145, dtype=torch.float64) * (last - first)
+    arcs = torch.stack((around.cos(), around.sin(), _HEIGHTS.expand_as(around)), dim=-1)
+    return manifold.psi_inverse(arcs).numpy()
 
 
 def geodesics(beta: float = -1.0) -> list[Scene]:
@@ -162,16 +158,14 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
     root = math.sqrt(-beta)
     x = manifold.origin()
     steps = torch.linspace(-1.0, 1.0, 181, dtype=torch.float64)
-    other_ray = (0.0, -1.0, 1.0)
     kinds = (
         ("space-like: a branch of a hyperbola", BLUE, DIRECTIONS["space-like"], math.asinh(_TALL)),
         ("light-like: a straight line", ORANGE, DIRECTIONS["light-like"], _TALL),
-        ("", ORANGE, other_ray, _TALL),
+        ("", ORANGE, (0.0, -1.0, 1.0), _TALL),  # the other light ray
         ("time-like: closed", VERMILION, DIRECTIONS["time-like"], math.pi),
     )
-    pieces: list[Piece] = [
-        Surface(_part(manifold, lambda h: 0.0 * h - math.pi, lambda h: 0.0 * h + math.pi).numpy(), GREY, 0.42)
-    ]
+    half = torch.full_like(_HEIGHTS, math.pi)
+    pieces: list[Piece] = [Surface(_part(manifold, -half, half), GREY, 0.42)]
     for name, color, direction, length in kinds:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
         pieces.append(Curve(manifold.geodesic(x, vector, length * steps).numpy(), color, name, 3.0))
@@ -191,8 +185,8 @@ def exp_log(beta: float = -1.0) -> list[Scene]:
     corners = torch.tensor([[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64)
     plane = x + manifold.proju(x, root * corners)
     pieces: list[Piece] = [
-        Surface(_part(manifold, lambda h: -_edge(h), _edge).numpy(), SKY, 0.34, "where expₓ leads"),
-        Surface(_part(manifold, _edge, lambda h: 2.0 * math.pi - _edge(h)).numpy(), GREY, 0.6, "no geodesic from x"),
+        Surface(_part(manifold, -_EDGE, _EDGE), SKY, 0.34, "where expₓ leads"),
+        Surface(_part(manifold, _EDGE, 2.0 * math.pi - _EDGE), GREY, 0.6, "no geodesic from x"),
         Surface(plane.numpy(), GREEN, 0.34, "the tangent plane at x"),
         Curve(way.numpy(), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
         Curve(torch.stack((back, y)).numpy(), BLACK, "", 1.2, dashed=True),
