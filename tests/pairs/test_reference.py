@@ -104,6 +104,17 @@ def test_nearest(space):
         torch.testing.assert_close(found.distances, torch.tensor(truth, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("block_rows", [1, 3, None])
+def test_nearest_of_the_first_points_alone(space, block_rows, backend):
+    points = space.random(17, generator=torch.Generator().manual_seed(2))
+    every, first = (
+        nearest(points, space, 4, count=count, block_rows=block_rows, backend=backend) for count in (None, 5)
+    )
+    assert torch.equal(first.indices, every.indices[:5])
+    torch.testing.assert_close(first.distances, every.distances[:5])
+
+
 @pytest.mark.parametrize("block_rows", BLOCKS)
 @pytest.mark.parametrize("k", [1, 2, 7, 39])
 def test_nearest_takes_the_lower_index_of_equals(k, block_rows, dtype):

@@ -30,9 +30,12 @@ def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions])
     return _statistics(points, manifold, options).sums
 
 
-def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> Nearest:
-    """The k nearest other points of each of the points [n, d], 1 <= k < n."""
-    return _statistics(points, manifold, options, k=reference.check_k(k, len(points))).nearest
+def nearest(
+    points: Tensor, manifold: Manifold, k: int, *, count: int | None = None, **options: Unpack[PassOptions]
+) -> Nearest:
+    """The k nearest other points of each of the points [n, d], 1 <= k < n, or of the first ``count`` of them."""
+    found = _statistics(points, manifold, options, k=reference.check_k(k, len(points)), count=count).nearest
+    return Nearest(found.indices[:count], found.distances[:count])
 
 
 def neighbor_counts(
@@ -68,14 +71,15 @@ def _statistics(
     k: int = 0,
     thresholds: Tensor | None = None,
     *,
+    count: int | None = None,
     upper: bool = False,
 ) -> RowStatistics:
     prepared = _prepared(points, manifold, options, edges)
     if prepared is None:
-        return reference.row_statistics(points, manifold, edges, k, thresholds, upper=upper, **options)
+        return reference.row_statistics(points, manifold, edges, k, thresholds, count=count, upper=upper, **options)
     from .numba.reducers import reduce_rows
 
-    return reduce_rows(*prepared, edges, k, thresholds, upper=upper)
+    return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:

@@ -83,12 +83,14 @@ def row_statistics(
     k: int = 0,
     thresholds: Tensor | None = None,
     *,
+    count: int | None = None,
     upper: bool = False,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
     """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0.
 
-    With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined.
+    With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined. With a ``count`` only
+    that many rows are, the first ones, and all but their ``sums`` and ``nearest`` is.
     """
     n, device = len(points), points.device
     edges = torch.empty(0, 2, dtype=torch.int64, device=device) if edges is None else edges.to(device)
@@ -102,7 +104,7 @@ def row_statistics(
     sums = points.new_zeros(n, dtype=torch.float64)
     found = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
     counts = NeighborCounts(nodes, torch.empty_like(nodes), torch.empty_like(nodes))
-    for start, distances in _blocks(points, manifold, options, upper=upper):
+    for start, distances in _blocks(points, manifold, options, count=count, upper=upper):
         stop = start + len(distances)
         if len(ordered):
             here, later = slice(offsets[start], offsets[stop]), distances if upper else distances[:, start:]
@@ -183,14 +185,15 @@ def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot
 
 
 def _blocks(
-    points: Tensor, manifold: Manifold, options: PassOptions, *, upper: bool = False
+    points: Tensor, manifold: Manifold, options: PassOptions, *, count: int | None = None, upper: bool = False
 ) -> Iterator[tuple[int, Tensor]]:
     """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
     (dissimilarity, epsilon), popularity = dissimilarity_of(options), popularity_of(options, points)
     points = points.detach()
     rows = block_rows_of(options) or max(1, _coordinates(points) // max(1, points.numel()))
-    for start in range(0, len(points), rows):
-        some, columns = slice(start, start + rows), slice(start if upper else 0, None)
+    last = len(points) if count is None else count
+    for start in range(0, last, rows):
+        some, columns = slice(start, min(start + rows, last)), slice(start if upper else 0, None)
         distances = manifold.cdist(
             points[some], points[columns], dissimilarity=dissimilarity, epsilon=epsilon, block_rows=rows
         )

@@ -18,7 +18,7 @@ from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..graph.flow import other_ranks
 from ..objective.tables import half_chord_table, value_and_slope
-from ..pairs import pair_distances
+from ..pairs import nearest, pair_distances
 from ..pairs.kinds import kernel_space
 from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .space import Distances, SpaceView, distances, in_space
@@ -32,7 +32,6 @@ MOST_EDGES = 20_000
 NEAREST = 5
 _LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
 _SMALL = 1_000
-_SPARE = 3  # nodes more than are asked for, as rounding may change the order of the nearest
 _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _PLACED = 6_000  # nodes that are placed, drawn evenly
@@ -210,16 +209,11 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
     if shown.whole:
         indices, lengths = embedding.nearest(k)
         return indices[shown.nodes], lengths[shown.nodes]
-    points, found = torch.from_numpy(np.array(embedding.points)), []
-    for rows in np.array_split(shown.nodes, max(1, len(shown.nodes) * len(embedding) // _BLOCK)):
-        far = _far(embedding, rows, np.arange(len(embedding)))
-        far[np.arange(len(rows)), rows] = torch.inf
-        near = far.topk(min(k + _SPARE, len(embedding) - 1), largest=False).indices
-        pairs = torch.stack((torch.from_numpy(rows)[:, None].expand_as(near), near), dim=-1).reshape(-1, 2)
-        measured = pair_distances(points, embedding.manifold, pairs, popularity=embedding.popularity)
-        nearest = measured.view_as(near).topk(k, largest=False)
-        found.append((near.gather(1, nearest.indices).numpy(), nearest.values.numpy()))
-    return np.concatenate([indices for indices, _ in found]), np.concatenate([lengths for _, lengths in found])
+    order = np.concatenate((shown.nodes, np.setdiff1d(np.arange(len(embedding)), shown.nodes)))
+    popularity = None if embedding.popularity is None else embedding.popularity[order]
+    points = torch.from_numpy(embedding.points[order])
+    found = nearest(points, embedding.manifold, k, count=len(shown.nodes), popularity=popularity)
+    return order[found.indices.numpy()], found.distances.numpy()
 
 
 def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:

@@ -102,10 +102,11 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floa
 
 def reduce_rows(
     space: MeasuredPoints, block_rows: int | None, threads: int, edges: Tensor | None, k: int,
-    thresholds: Tensor | None, *, upper: bool,
+    thresholds: Tensor | None, *, count: int | None, upper: bool,
 ) -> RowStatistics:  # fmt: skip
     """What `pairs.reference.row_statistics` finds."""
     n = space.points.shape[1]
+    asked = n if count is None else count
     edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
     tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
     by_tail = np.argsort(tails, kind="stable")
@@ -122,11 +123,11 @@ def reduce_rows(
     def reduce(first: int) -> Ints:
         """A block of rows; its histogram."""
         own = np.zeros_like(histogram)
-        _reduce_rows(space, first, min(first + rows, n), offsets, heads, ordered, *grid, upper, *found, own)
+        _reduce_rows(space, first, min(first + rows, asked), offsets, heads, ordered, *grid, upper, *found, own)
         return own
 
-    with nullcontext() if rows >= n or threads == 1 else ThreadPoolExecutor(threads) as pool:
-        for own in (map if pool is None else pool.map)(reduce, range(0, n, rows)):
+    with nullcontext() if rows >= asked or threads == 1 else ThreadPoolExecutor(threads) as pool:
+        for own in (map if pool is None else pool.map)(reduce, range(0, asked, rows)):
             histogram += own
     sums, indices, distances, neighbors, others = map(torch.from_numpy, found)
     nonedges = torch.from_numpy(np.cumsum(histogram)[np.argsort(order)])
