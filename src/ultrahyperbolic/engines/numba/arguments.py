@@ -27,9 +27,9 @@ class Run(NamedTuple):
     """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in these."""
     scratch: Floats
     """[6, m], for a small graph [6, pairs]."""
-    offsets: Floats | None
-    """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j."""
-    best_offsets: Floats | None
+    offsets: Floats
+    """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j; else [0]."""
+    best_offsets: Floats
 
 
 class Rules(NamedTuple):

@@ -130,7 +130,7 @@ class NumbaEngine(Engine):
                 values = loss[0], record[LONGEST], record[SHORTEST]
             found.loss[number], found.longest[number], found.shortest[number] = values
             found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
-            if run.arrays.offsets is not None:
+            if len(run.arrays.offsets):
                 found.offsets[number] = run.arrays.gradient[run.width]
 
         with self._mappers() as (over_runs, over_slabs):
@@ -219,7 +219,7 @@ class CompiledRun:
         if n <= SMALL_NODES:
             self.work = self.work._replace(tiles=None)
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
-        offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
+        offsets, kept = (np.zeros(n if spec.popularity else 0) for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
         self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
@@ -237,7 +237,7 @@ class CompiledRun:
         """What is kept of this run, here and in a batch."""
         for name in OF_NODES:
             mine, theirs = getattr(self.arrays, name), getattr(state, name)[number]
-            if mine is not None:
+            if len(mine):
                 yield mine, theirs[:, : self.width].T if theirs.ndim == 2 else theirs
         yield self.arrays.record, state.rows[number]
 

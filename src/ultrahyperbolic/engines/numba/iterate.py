@@ -59,6 +59,8 @@ def finish(run, space, rules, now, iteration, found):
         if _is_somewhere(gradient, d, i, time, radius):
             for k in range(d):
                 points[k, i] = gradient[k, i]
+    for i in range(len(run.offsets)):  # in a loop of their own, which costs nothing where there are none
+        if _is_somewhere(gradient, d, i, time, radius):
             shift_offset(run.offsets, gradient, i)
     copy(points, run.pair_points)
 
@@ -104,17 +106,11 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
 
 
 @inner
-def _copy_offsets(source, target):
-    if source is not None:
-        for i in range(len(source)):
-            target[i] = source[i]
-
-
-@inner
 def _keep(run):
     """Take the points for the best."""
     copy(run.points, run.best)
-    _copy_offsets(run.offsets, run.best_offsets)
+    for i in range(len(run.offsets)):
+        run.best_offsets[i] = run.offsets[i]
 
 
 @inner

@@ -52,7 +52,7 @@ class NearPairs:
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
         if scale_of.py_func(space) * moved * (4.0 * self.reach + moved) > self.margin:
             return False
-        shifted = 0.0 if run.offsets is None else 2.0 * np.abs(run.offsets - self.offsets).max()
+        shifted = 0.0 if len(run.offsets) == 0 else 2.0 * np.abs(run.offsets - self.offsets).max()
         listed = self.rows[: self.count], self.columns[: self.count], self.found
         return bool(_look(run, run.offsets, edges.heights, space, now, prepared, work, *listed, self.limit - shifted))
 
@@ -63,7 +63,7 @@ class NearPairs:
             self.count = -1  # too many pairs count for a list: it is given up
             return
         self.points[:], usual = run.points, 0.0
-        if run.offsets is not None:
+        if len(run.offsets):
             self.offsets[:], usual = run.offsets, 2.0 * run.offsets.mean()
         self.limit = least + (1.0 + _MARGIN) * _COUNTS * now.tau
         low, high = _bounds(max(self.limit + usual, 0.0), space.kind, space.radius, now.epsilon)
@@ -80,9 +80,9 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
     Such a pair, less its offsets, is within ``limit`` where its w is nearer to 0 by ``margin``.
     """
     starts, neighbors, n, count = edges.offsets, edges.neighbors, points.shape[1], 0
-    w, most = np.empty(n), 0.0 if offsets is None else offsets.max()
+    w, most = np.empty(n), 0.0 if len(offsets) == 0 else offsets.max()
     for i in range(n - 1):
-        own = limit + (0.0 if offsets is None else offsets[i])
+        own = limit + (0.0 if len(offsets) == 0 else offsets[i])
         if own + most < 0.0:
             continue
         low, high = bounds(own + most, space.kind, space.radius, epsilon)
@@ -91,7 +91,7 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
             w[neighbors[edge] - i - 1] = 1e300
         for j in range(n - i - 1):
             if w[j] >= low - margin and w[j] <= high + margin:
-                if offsets is not None:
+                if len(offsets) > 0:
                     nearer = max(w[j] - margin, 0.0) if w[j] > 0.0 else min(w[j] + margin, 0.0)
                     value = dissimilarity(nearer, space.kind, space.radius, epsilon)[0]
                     if value > own + offsets[i + 1 + j]:
@@ -114,7 +114,7 @@ def _look(run, offsets, heights, space, now, prepared, work, rows, columns, foun
     for k in range(count):
         w[k] = half_chord(points, factors, space.time, rows[k], columns[k])
     evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
-    if offsets is not None:
+    if len(offsets) > 0:
         for k in range(count):
             values[k] -= offsets[rows[k]] + offsets[columns[k]]
             values[k] += stretched(heights, spring, rows[k], columns[k])

@@ -1,4 +1,4 @@
-"""Offsets of nodes and springs of a directed graph, compiled; without them nothing is: they are ``None`` then.
+"""Offsets of nodes, [0] where they have none, and springs of a directed graph, compiled; heights may be ``None``.
 
 Pairs are compared by d_ij - a_i - a_j, and the gradient has one row more. In a directed graph a pair from i to j is
 longer by κ (h_i - h_j - 1)², h the heights of nodes. A pair of which neither direction is a tie stands for both: the
@@ -26,7 +26,7 @@ def take_off_row(values, at, count, own, columns):
 @inner
 def take_off_tile(offsets, values, i, rows, start, count):
     """Take the offsets of both nodes from the dissimilarities of a tile."""
-    if offsets is not None:
+    if len(offsets) > 0:
         for r in range(rows):
             take_off_row(values, r * count, count, offsets[i + r], offsets[start:])
 
@@ -34,7 +34,7 @@ def take_off_tile(offsets, values, i, rows, start, count):
 @inner
 def take_off_pairs(offsets, values):
     """Take them from those of all pairs of a small graph, row after row."""
-    if offsets is not None:
+    if len(offsets) > 0:
         n, row = len(offsets), 0
         for i in range(n - 1):
             take_off_row(values, row, n - i - 1, offsets[i], offsets[i + 1 :])
@@ -44,7 +44,7 @@ def take_off_pairs(offsets, values):
 @inner
 def take_off_edges(offsets, ends, values):
     """Take them from those of the edges."""
-    if offsets is not None:
+    if len(offsets) > 0:
         for e in range(len(ends)):
             values[e] -= offsets[ends[e, 0]] + offsets[ends[e, 1]]
 
@@ -52,14 +52,14 @@ def take_off_edges(offsets, ends, values):
 @inner
 def add_offset(offsets, gradient, i, amount):
     """Add to the gradient in the offset of a node."""
-    if offsets is not None:
+    if len(offsets) > 0:
         gradient[len(gradient) - 1, i] += amount
 
 
 @inner
 def add_edge_offsets(offsets, gradient, ends, pulls, factor):
     """Add the pulls of the edges, times a factor."""
-    if offsets is not None:
+    if len(offsets) > 0:
         last = len(gradient) - 1
         for e in range(len(ends)):
             gradient[last, ends[e, 0]] += factor * pulls[e]
@@ -69,7 +69,7 @@ def add_edge_offsets(offsets, gradient, ends, pulls, factor):
 @inner
 def add_offsets(offsets, gradient, weights, factor):
     """Add the weights of all pairs of a small graph, row after row, times a factor."""
-    if offsets is not None:
+    if len(offsets) > 0:
         n, row, slopes = len(offsets), 0, gradient[len(gradient) - 1]
         for i in range(n - 1):
             for j in range(i + 1, n):
@@ -82,7 +82,7 @@ def add_offsets(offsets, gradient, weights, factor):
 @inner
 def scale_offsets(offsets, gradient, factor):
     """Multiply the gradient in the offsets."""
-    if offsets is not None:
+    if len(offsets) > 0:
         last = len(gradient) - 1
         for i in range(len(offsets)):
             gradient[last, i] *= factor
@@ -94,7 +94,7 @@ def bound_offset_moves(offsets, gradient, step, max_step, radius):
 
     One factor for all of them: each cut for itself, offsets would rise with every tie and fall but little with others.
     """
-    if offsets is not None:
+    if len(offsets) > 0:
         slopes, square = gradient[len(gradient) - 1], 0.0
         for i in range(len(slopes)):
             square += slopes[i] * slopes[i]
@@ -108,10 +108,9 @@ def bound_offset_moves(offsets, gradient, step, max_step, radius):
 @inner
 def shift_offset(offsets, gradient, i):
     """Move the offset of node i by what the last row of the gradient has become; not to what is no number."""
-    if offsets is not None:
-        moved = offsets[i] + gradient[len(gradient) - 1, i]
-        if abs(moved) < np.inf:
-            offsets[i] = moved
+    moved = offsets[i] + gradient[len(gradient) - 1, i]
+    if abs(moved) < np.inf:
+        offsets[i] = moved
 
 
 @inner

@@ -454,7 +454,7 @@ def _add_few(offsets, heights, run, space, now, prepared, work, state, w, i, row
             if w[r * count + j] >= state[LOW] and w[r * count + j] <= state[HIGH]:
                 chord = half_chord(exact, factors, space.time, i + r, start + j)
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
-                if offsets is not None:
+                if len(offsets) > 0:
                     value -= offsets[i + r] + offsets[start + j]
                     value += stretched(heights, spring, i + r, start + j)
                     if not value <= state[LEAST] + limit:
@@ -490,14 +490,14 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
         for k in range(found):
             w[k] = half_chord(run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count)
     evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
-    if popularity is not None:
+    if len(popularity) > 0:
         for k in range(found):
             first, second = i + positions[k] // count, start + positions[k] % count
             values[k] -= popularity[first] + popularity[second]
             values[k] += stretched(heights, spring, first, second)
         _come_nearer(smallest(values, found), now, prepared, state, gradient, work.slabs[s])
     exponentials(values, found, state[LEAST], 1.0 / now.tau, weights)
-    if popularity is not None:
+    if len(popularity) > 0:
         for k in range(found):
             first, second = i + positions[k] // count, start + positions[k] % count
             weights[k] *= both_ways(heights, spring, now.tau, first, second)
@@ -518,7 +518,7 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
 @inner
 def _is_hot(popularity, points, factors, space, now, edges):
     """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
-    if popularity is not None or space.radius > _HOT_RATE * now.tau:
+    if len(popularity) > 0 or space.radius > _HOT_RATE * now.tau:
         return False
     n, offsets, neighbors = points.shape[1], edges.offsets, edges.neighbors
     for i in range(0, n - 1, max(1, n // 64)):
@@ -612,7 +612,7 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     n, first, last, hot, parts, cut = (
         points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts, work.cut[0],
     )  # fmt: skip
-    spring = spring_of(heights, run.record)
+    spring, popular = spring_of(heights, run.record), len(popularity) > 0
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
     gradient[:, first:] = 0.0
@@ -638,10 +638,10 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
                 while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
                     cursor[r] += 1
             masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
-            if popularity is not None:
+            if popular:
                 _bound_tile(popularity, state, w, space, now, cut, i, rows, start, count)
             alive = size if hot else count_between(w, size, state[LOW], state[HIGH])
-            if popularity is None and alive > 0 and not hot and count_between(w, size, state[LOWER], state[HIGHER]) > 0:
+            if not popular and alive > 0 and not hot and count_between(w, size, state[LOWER], state[HIGHER]) > 0:
                 nearest = nearest_of(w, size, space, now.epsilon)
                 if _come_nearer(nearest, now, prepared, state, gradient, first):
                     _set_bounds(state, space, now, cut, prepared.slack)
@@ -664,7 +664,7 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
                     mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     state[TOTAL] += sum_of(values, size)
                 else:
-                    if popularity is not None:
+                    if popular:
                         take_off_tile(popularity, values, i, rows, start, count)
                         stretch_tile(heights, spring, values, i, rows, start, count)
                         mask(values, far(w), i, rows, start, count, cursor, offsets, neighbors)
@@ -672,7 +672,7 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
                     exponentials(values, size, state[LEAST], 1.0 / now.tau, weights)
                     mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     count_both_ways(heights, spring, now.tau, weights, i, rows, start, count)
-                    if popularity is not None:
+                    if popular:
                         add_up(weights[:size], count, sums, i, sums[start:])
                     state[TOTAL] += weigh_pulls(weights, pull, size)
                 push(points, i, start, count, pull, gradient)
