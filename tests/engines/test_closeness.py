@@ -26,7 +26,7 @@ GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0
 def problem(drawn, geometry, *, popularity, centrality=0.7):
     graph = uh.as_graph(drawn)
     schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
-    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality, hubs=1.0)
+    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality)
     state = BatchState.start([SpectralStart(graph)(geometry, 1)])
     if popularity:
         state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)
@@ -77,10 +77,12 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_it_is_least_where_sums_of_distances_are_those_of_hops():
-    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not."""
-    graph = uh.as_graph(nx.path_graph(7))
-    closeness = Closeness.of(graph)
-    angles = closeness.unit * np.arange(7.0)
+    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not.
+
+    A hop is as long as it takes for the means of a node's distances to have a standard deviation of 0.05.
+    """
+    closeness, at = Closeness.of(uh.as_graph(nx.path_graph(7))), np.arange(7.0)
+    angles = 0.05 / np.std(np.abs(at[:, None] - at).sum(1) / 6.0) * at
     points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
     M = uh.PseudoHyperboloid(1, 0)
 
@@ -92,6 +94,14 @@ def test_it_is_least_where_sums_of_distances_are_those_of_hops():
     assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
 
 
+def test_hops_are_no_longer_than_paths_and_equal_nodes_are_held_equal():
+    """Of a star's leaves none is told from another by stretching; of a ring's nodes none at all."""
+    star = Closeness.of(uh.as_graph(nx.star_graph(2000)))
+    mean = np.r_[1.0, np.full(2000, 1.0 + 1999 / 2000)]
+    np.testing.assert_allclose(star.shift, (star.unit - 0.6) * (mean - mean.mean()), atol=1e-3)
+    assert not Closeness.of(uh.as_graph(nx.cycle_graph(9))).shift.any()
+
+
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
 @pytest.mark.parametrize("iteration", [None, 3])
 def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
@@ -99,14 +109,12 @@ def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
     _, spec, closeness, state = problem(LARGE, geometry, popularity=True)
     x, a = torch.from_numpy(state.points[0]).requires_grad_(), torch.from_numpy(state.offsets[0]).requires_grad_()
     radius, measure = float(spec.manifold.quadric.radius), pair_function(spec, 0)
-    expected = 0.7 * uh.objective.closeness_loss(
-        closeness, x, a, measure, 0.05, radius, closeness.rows(iteration), spec.hub_rate
-    )
+    expected = 0.7 * uh.objective.closeness_loss(closeness, x, a, measure, 0.05, radius, closeness.rows(iteration))
     expected.backward()
     gradient, slopes = torch.zeros_like(x).T.contiguous(), torch.zeros_like(a)
     found = ClosenessTerm(closeness, torch.device("cpu")).add(
         x.detach().T, a.detach(), kernel_space(spec.manifold, "smoothed"),
-        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), (0.7, spec.hub_rate),
+        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), 0.7,
         None if iteration is None else torch.tensor(iteration), gradient, slopes,
     )  # fmt: skip
     torch.testing.assert_close(found, expected.detach())

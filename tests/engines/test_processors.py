@@ -28,14 +28,14 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "3c76c3922a517bc4",
-    "hyperbolic": "8fc2019504398cee",
-    "sphere": "247e8fce2c36ba95",
+    "cone": "c347b5bc3946b632",
+    "hyperbolic": "0db713371dbbc973",
+    "sphere": "c8aa352ed4d2deb2",
     "flat": "98bbca1a604e048a",
-    "popular": "66512d7681eb93cb",
+    "popular": "94b59c5298e1d477",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "5777d060672b27b2",
-    "single": "fa79616e201191c0",
+    "slabs": "e7eccdc1b4a23c54",
+    "single": "55de5591b7ae10d4",
 }
 
 # The paper's presets, in 39 trainings.

@@ -117,7 +117,7 @@ def test_a_step_is_given_up_between_its_passes_where_someone_asks():
         return len(passes) > 20
 
     with pytest.raises(uh.Interrupted) as raised:
-        embed_many(KARATE, [configured(seed=1)], measures=False, asked=asked)
+        embed_many(KARATE, [configured(seed=3)], measures=False, asked=asked)
     (found,) = raised.value.embeddings
     assert len(passes) == 21
     assert 70 < found.record.result.iterations < 91

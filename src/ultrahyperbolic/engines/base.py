@@ -113,8 +113,6 @@ class RunSpec:
     """What is drawn at an iteration follows from this and its number."""
     centrality: float = 0.0
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
-    hubs: float = 0.0
-    """How much more it weighs for hubs (``objective/closeness.py``) at the first temperature."""
     sample: SampleSizes | None = None
     """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
 
@@ -129,11 +127,6 @@ class RunSpec:
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("keep", self.keep, KEPT)
         check_choice("scope", self.scope, SCOPES)
-
-    @property
-    def hub_rate(self) -> float:
-        """``hubs`` per squared temperature."""
-        return self.hubs / float(self.schedule.temperature[0]) ** 2 if len(self.schedule) else 0.0
 
     @property
     def settled(self) -> int:

@@ -100,7 +100,7 @@ class ReferenceEngine(Engine):
             return 0.0
         rows = self.closeness.rows(iteration if descends else None)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-        held = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows, spec.hub_rate)
+        held = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows)
         return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -16,7 +14,7 @@ from ..checks import as_integer
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..graph.flow import pagerank
-from ..graph.hops import WORD, components, levels_from
+from ..graph.hops import components, hop_sums
 from ..pairs import PassOptions, pair_distances, row_sums, usable_threads
 from ..pairs.reference import popularity_of
 from .inputs import as_scores, check_points
@@ -24,7 +22,6 @@ from .inputs import as_scores, check_points
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
-_BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
 
 def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
@@ -295,23 +292,6 @@ def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Flo
 
 def _closeness(graph: Graph, sources: Ints) -> Floats:
     """r/(n - 1) · r/Σ_j hops(i, j) [n], over the r sources that are reached from i."""
-    n = graph.n_nodes
-    _ = graph.neighbor_lists  # made once, before threads ask for it
-    hops, reached = np.zeros(n), np.zeros(n)
-    with ThreadPoolExecutor(usable_threads()) as pool:
-        words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
-        for some_hops, some_reached in pool.map(partial(_hop_sums, graph), words):
-            hops += some_hops
-            reached += some_reached
+    n, (hops, reached) = graph.n_nodes, hop_sums(graph, sources, usable_threads())
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
     return near * reached / max(n - 1, 1)
-
-
-def _hop_sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
-    """Σ hops to at most 64 sources and how many of them are reached, [n] each."""
-    hops, reached = np.zeros(graph.n_nodes, dtype=np.int64), np.zeros(graph.n_nodes, dtype=np.int64)
-    for level, nodes, words in levels_from(graph, sources):
-        count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
-        hops[nodes] += level * count
-        reached[nodes] += count
-    return hops, reached

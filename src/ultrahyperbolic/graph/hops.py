@@ -1,6 +1,8 @@
 """How many edges apart nodes are: one breadth-first search, from 64 nodes at once."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ SEARCH_BYTES = 64 << 20
 _FEW = 8
 # Nodes of a level whose bits are written to the table at once.
 _AT_ONCE = 1 << 14
+_BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
 Table = NDArray[np.int32]
 
@@ -33,6 +36,28 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
                 node, source = np.nonzero(np.unpackbits(raw, axis=1, bitorder="little"))
                 table[source, nodes[here][node]] = level
     return hops
+
+
+def hop_sums(graph: Graph, sources: Ints, threads: int = 1) -> tuple[Ints, Ints]:
+    """The sum of each node's hops to the sources that it is joined with, and how many these are, [n] each."""
+    _ = graph.neighbor_lists  # made once, before threads ask for it
+    hops, reached = (np.zeros(graph.n_nodes, dtype=np.int64) for _ in range(2))
+    with ThreadPoolExecutor(threads) as pool:
+        words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
+        for some_hops, some_reached in pool.map(partial(_sums_of_word, graph), words):
+            hops += some_hops
+            reached += some_reached
+    return hops, reached
+
+
+def _sums_of_word(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
+    """`hop_sums` of at most 64 sources."""
+    hops, reached = (np.zeros(graph.n_nodes, dtype=np.int64) for _ in range(2))
+    for level, nodes, words in levels_from(graph, sources):
+        count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
+        hops[nodes] += level * count
+        reached[nodes] += count
+    return hops, reached
 
 
 def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]]:

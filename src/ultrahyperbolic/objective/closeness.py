@@ -3,12 +3,12 @@
 The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
 be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
 
-    weight · Σ_i (1 + hubs · τ² · h_i) log cosh((δ_i - c_i) / τ)
+    weight · Σ_i log cosh((δ_i - c_i) / τ)
 
-δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i that of the hops in a unit of length; both are taken
-relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. A hub
-has many ties, and would follow them alone: h_i is √(degree / mean degree) - 1, or 0 if that is less. What it adds ends
-with the heat, so that hubs find their place first and their ties then.
+δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i the mean number of hops times a length; both are taken
+relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. What
+ties do to δ is about as large on all graphs, and mean hops differ much on some and little on others. So the length is
+such that c_i spreads alike on all: the ranking is then told from that noise on graphs of nearly equal nodes, too.
 """
 
 import math
@@ -21,15 +21,17 @@ from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.hops import Table, components, hops_from
+from ..graph.hops import Table, components, hop_sums, hops_from
 
-# How long the longest path is to be, in units of the radius.
-_REACH = 0.6
+# In units of the radius: how long the longest path is to be, the standard deviation of c_i, and at most a hop in c_i.
+_REACH, _SPREAD, _LONGEST = 0.6, 0.05, 0.6
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
 # Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
 # times the landmarks of an iteration of descent, and half of all.
 _MOST, _FEWEST, _PAIRS, _TIMES = 256, 64, 200_000, 8
+# Mean hops are those to all nodes, or to some, so that there are this many pairs.
+_COUNTED = 40_000_000
 
 
 class Closeness(NamedTuple):
@@ -41,10 +43,10 @@ class Closeness(NamedTuple):
     """[L, n], -1 where there is no path."""
     component: Ints
     """[n] numbered from 0."""
-    hub: Floats
-    """[n] √(degree / mean degree) - 1; at least 0."""
+    shift: Floats
+    """[n] unit · mean hops - c_i, both relative to their mean over the component, in units of the radius."""
     unit: float
-    """How long a hop is to be, in units of the radius."""
+    """How long a hop is where one distance is compared with it, in units of the radius."""
     few: int
     """Landmarks of an iteration of descent: the next ones of all, in turn."""
     many: int
@@ -57,10 +59,14 @@ class Closeness(NamedTuple):
         count, many, few = sizes_of(n)
         # A node is drawn as one end of a pair within a component.
         pairs = np.bincount(component)[component].astype(np.float64)
-        landmarks = np.random.default_rng(0).choice(n, count, replace=False, p=pairs / pairs.sum())
-        hops = hops_from(graph, landmarks)
-        hub = np.maximum(np.sqrt(graph.degree / graph.degree.mean()) - 1.0, 0.0)
-        return cls(landmarks, hops, component, hub, _REACH / max(int(hops.max(initial=1)), 1), few, many)
+        most = max(count, min(n, _COUNTED // n))
+        drawn = np.random.default_rng(0).choice(n, most, replace=False, p=pairs / pairs.sum())
+        hops = hops_from(graph, drawn[:count])
+        unit = _REACH / max(int(hops.max(initial=1)), 1)
+        apart = _apart(component, *hop_sums(graph, drawn))
+        spread = math.sqrt(float(np.add.reduce(apart * apart)) / n)
+        length = min(_LONGEST, _SPREAD / spread) if spread > 0.0 else unit
+        return cls(drawn[:count], hops, component, (unit - length) * apart, unit, few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
@@ -72,6 +78,15 @@ class Closeness(NamedTuple):
         count, total = (self.many, 0) if iteration is None else (self.few, iteration * self.few)
         size = len(self.landmarks)
         return (total + np.arange(min(count, size))) % max(size, 1)
+
+
+def _apart(component: Ints, sums: Ints, reached: Ints) -> Floats:
+    """[n] mean hops, less their mean over the component; 0 where none are known."""
+    known = np.flatnonzero(reached)
+    own, mean = component[known], sums[known] / reached[known]
+    apart = np.zeros(len(component))
+    apart[known] = mean - (np.bincount(own, mean) / np.maximum(np.bincount(own), 1))[own]
+    return apart
 
 
 def sizes_of(n: int) -> tuple[int, int, int]:
@@ -96,7 +111,6 @@ def closeness_loss(
     tau: float,
     radius: float,
     rows: Ints,
-    hubs: float = 0.0,
 ) -> Tensor:
     """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none."""
     marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
@@ -107,12 +121,11 @@ def closeness_loss(
     here = hops > 0
     met = here.sum(0)
     excess = torch.where(here, distances - closeness.unit * radius * hops, 0.0).sum(0) / met.clamp_min(1)
-    total = points.new_zeros(())
-    component, hub = (torch.from_numpy(each).to(points.device) for each in (closeness.component, closeness.hub))
+    component, shift = (torch.from_numpy(each).to(points.device) for each in (closeness.component, closeness.shift))
+    excess, total = excess + radius * shift, points.new_zeros(())
     for number in range(int(component.max()) + 1):
         mine = (component == number) & (met > 0)
         if mine.any():
-            some, times = excess[mine], 1.0 + hubs * tau * tau * hub[mine]
-            scaled = (some - some.mean()).abs() / tau
-            total = total + (times * (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0))).sum()
+            scaled = (excess[mine] - excess[mine].mean()).abs() / tau
+            total = total + (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0)).sum()
     return total

@@ -82,8 +82,6 @@ class TrainingConfig:
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
     """The weight of the term that holds the sums of a node's distances to its closeness; 0 for none."""
-    hubs: float = 0.0
-    """How much more that term weighs for hubs at the first temperature."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
     product: str | None = None
@@ -165,7 +163,7 @@ class TrainingConfig:
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
             self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
-            self.seed, self.centrality, self.hubs,
+            self.seed, self.centrality,
         )  # fmt: skip
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
@@ -192,10 +190,10 @@ class TrainingConfig:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
         """The reverse of `to_json`."""
-        unknown = set(data) - {f.name for f in dataclasses.fields(cls)}
+        unknown = set(data) - {f.name for f in dataclasses.fields(cls)} - {"hubs"}
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
-        found = dict(data)
+        found = {name: value for name, value in data.items() if name != "hubs"}  # which was a setting for a while
         for name in ("temperature", "epsilon", "max_step"):
             if isinstance(ends := found.get(name), Sequence):
                 found[name] = tuple(ends)

@@ -53,9 +53,6 @@ _MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_al
 # The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
 # and the fewer of the ties of dense graphs find room.
 _CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
-# How much more that weighs for hubs while it is hottest, so that they find their place among all nodes first; not
-# without a cone, and less in large graphs, where it costs more ties.
-_HUBS = 5.0
 # The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any
 # scale.
 _WITH_CONE = (0.04, 2.5e-3)
@@ -120,13 +117,12 @@ def recipe(
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
-    smooth, hubs, held = _EQUAL, 0.0, 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
+    smooth, held = _EQUAL, 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
     if config.geometry.has_cone:
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
         temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd
-        hubs = _HUBS / crowd
     made = replace(config, start="spectral", temperature=temperature, epsilon=(0.01, smooth), popularity=popular)
-    made = replace(made, centrality=held, hubs=hubs, finish=finish, parts=parts)
+    made = replace(made, centrality=held, finish=finish, parts=parts)
     return in_units_of_radius(replace(made, step=0.1, moves="spread", max_step=(share, 1e-3 * share)))
 
 

@@ -44,8 +44,6 @@ class Rules(NamedTuple):
     parts: int
     centrality: float
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
-    hubs: float
-    """How much more it weighs for hubs, per squared temperature."""
 
 
 class Edges(NamedTuple):

@@ -205,7 +205,6 @@ class CompiledRun:
             engine.stop_when_ordered,
             spec.schedule.parts if n > SMALL_NODES else 1,
             spec.centrality,
-            spec.hub_rate,
         )
         # What an evaluation looks at.
         self.looks = self.rules.parts if n > EXACT_NODES else 1

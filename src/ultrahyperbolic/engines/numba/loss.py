@@ -38,13 +38,13 @@ _LOG_2 = math.log(2.0)
 
 
 @inner
-def pulls_of(excess, met, closeness, tau, rules, pulls):
+def pulls_of(excess, met, radius, closeness, tau, rules, pulls):
     """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
-    n, value, component, hub = len(excess), 0.0, closeness.component, closeness.hub
+    n, value, component, shift = len(excess), 0.0, closeness.component, closeness.shift
     sums, sizes = np.zeros(n + 1), np.zeros(n + 1)
     for j in range(n):
         if met[j] > 0.0:
-            excess[j] /= met[j]
+            excess[j] = excess[j] / met[j] + radius * shift[j]
             sums[component[j]] += excess[j]
             sizes[component[j]] += 1.0
     for j in range(n):
@@ -55,9 +55,8 @@ def pulls_of(excess, met, closeness, tau, rules, pulls):
         if met[j] > 0.0:
             ratio = (excess[j] - sums[component[j]]) / tau
             decay = exp(-2.0 * abs(ratio))
-            times = 1.0 + rules.hubs * tau * tau * hub[j]
-            value += times * (abs(ratio) + log1p(decay) - _LOG_2)
-            slope = times * (1.0 - decay) / (1.0 + decay)
+            value += abs(ratio) + log1p(decay) - _LOG_2
+            slope = (1.0 - decay) / (1.0 + decay)
             pulls[j] = slope if ratio > 0.0 else -slope
             slopes[component[j]] += pulls[j]
     for j in range(n):
@@ -85,7 +84,7 @@ def small_closeness(values, radius, closeness, tau, rules, pulls):
                 met[i] += 1.0
                 met[j] += 1.0
         row += n - i - 1
-    return pulls_of(excess, met, closeness, tau, rules, pulls)
+    return pulls_of(excess, met, radius, closeness, tau, rules, pulls)
 
 
 @inner
@@ -127,7 +126,7 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
                 met[j] += 1.0
             else:
                 slope[j] = 0.0
-    value = pulls_of(excess, met, closeness, now.tau, rules, pulls)
+    value = pulls_of(excess, met, space.radius, closeness, now.tau, rules, pulls)
     added = np.zeros((len(points), n))
     for k in range(count):
         at = (first + k) % size

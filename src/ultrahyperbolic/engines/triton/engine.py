@@ -145,7 +145,7 @@ class _Group:
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
-        self.centrality = [(spec.centrality, spec.hub_rate) for spec in specs]
+        self.centrality = [spec.centrality for spec in specs]
         held = engine.closeness if any(spec.centrality for spec in specs) else None
         self.term = None if held is None else ClosenessTerm(held, device)
         self._index(pairs)
@@ -291,12 +291,12 @@ class _Group:
     def _hold(self, *, descends: bool) -> torch.Tensor:
         """Add the gradient of what holds sums of distances to closeness; the term itself [runs]."""
         found = torch.zeros_like(self.loss)
-        for run, weights in enumerate(self.centrality if self.term is not None else ()):
-            if weights[0] and self.term is not None:
+        for run, weight in enumerate(self.centrality if self.term is not None else ()):
+            if weight and self.term is not None:
                 now = self.schedule[run].index_select(1, self.iterations[run : run + 1])
                 shifts, slopes = (self.shifts[run], self.shift_slopes[run]) if self.popular else (None, None)
                 found[run] = self.term.add(
-                    self.points[run], shifts, self.spaces[run], (now[0, 0], now[1, 0]), weights,
+                    self.points[run], shifts, self.spaces[run], (now[0, 0], now[1, 0]), weight,
                     self.iterations[run] if descends else None, self.gradient[run], slopes,
                 )  # fmt: skip
         return found

@@ -32,9 +32,9 @@ class ClosenessTerm:
     def __init__(self, closeness: Closeness, device: torch.device) -> None:
         self.few, self.many = (min(count, len(closeness.landmarks)) for count in (closeness.few, closeness.many))
         self.unit = closeness.unit
-        self.landmarks, self.hops, self.component, self.hub = (
+        self.landmarks, self.hops, self.component, self.shift = (
             torch.from_numpy(np.ascontiguousarray(array)).to(device)
-            for array in (closeness.landmarks, closeness.hops, closeness.component, closeness.hub)
+            for array in (closeness.landmarks, closeness.hops, closeness.component, closeness.shift)
         )
         # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
@@ -57,13 +57,13 @@ class ClosenessTerm:
         offsets: Tensor | None,
         space: KernelSpace,
         schedule: tuple[Tensor, Tensor],
-        weights: tuple[float, float],
+        weight: float,
         iteration: Tensor | None,
         gradient: Tensor,
         slopes: Tensor | None,
     ) -> Tensor:
         """The term at points [d, n], its gradient added; ``schedule``: τ, ε. No iteration: an evaluation."""
-        (tau, epsilon), (weight, hubs) = schedule, weights
+        tau, epsilon = schedule
         rows = torch.arange(self.many if iteration is None else self.few, device=points.device)
         if iteration is not None:
             rows = (rows + iteration * self.few) % len(self.landmarks)
@@ -78,9 +78,10 @@ class ClosenessTerm:
         met = here.sum(0)
         counts = (met > 0).double()
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
-        ratio, times = (excess - self._mean(excess, counts)) / tau, counts * (1.0 + hubs * tau * tau * self.hub)
-        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * times).sum()
-        pulls = torch.tanh(ratio) * times
+        excess = excess + space.radius * self.shift
+        ratio = (excess - self._mean(excess, counts)) / tau
+        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counts).sum()
+        pulls = torch.tanh(ratio) * counts
         pulls = (pulls - self._mean(pulls, counts)) * counts * (weight / tau) / met.clamp_min(1.0)
         pairs = here * pulls * rates
         factor = 2.0 * scale_of(space) * signs_of(space, x)
