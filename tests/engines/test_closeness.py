@@ -77,12 +77,9 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_it_is_least_where_sums_of_distances_are_those_of_hops():
-    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not.
-
-    A hop is as long as it takes for the means of a node's distances to have a standard deviation of 0.05.
-    """
-    closeness, at = Closeness.of(uh.as_graph(nx.path_graph(7))), np.arange(7.0)
-    angles = 0.05 / np.std(np.abs(at[:, None] - at).sum(1) / 6.0) * at
+    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not."""
+    closeness = Closeness.of(uh.as_graph(nx.path_graph(7)))
+    angles = closeness.unit * np.arange(7.0)
     points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
     M = uh.PseudoHyperboloid(1, 0)
 
@@ -94,8 +91,14 @@ def test_it_is_least_where_sums_of_distances_are_those_of_hops():
     assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
 
 
-def test_hops_are_no_longer_than_paths_and_equal_nodes_are_held_equal():
-    """Of a star's leaves none is told from another by stretching; of a ring's nodes none at all."""
+def test_means_that_hardly_differ_are_stretched():
+    """To a standard deviation of 0.04, though a hop is never longer than the longest path is to be, 0.6."""
+    drawn = nx.random_regular_graph(4, 60, seed=0)
+    graph = uh.as_graph(drawn)
+    closeness = Closeness.of(graph)
+    mean = np.array([sum(nx.single_source_shortest_path_length(drawn, node).values()) / 59 for node in graph.ids])
+    assert (closeness.unit * mean - closeness.shift).std() == pytest.approx(0.04)
+    assert np.corrcoef(closeness.unit * mean - closeness.shift, mean)[0, 1] == pytest.approx(1.0)
     star = Closeness.of(uh.as_graph(nx.star_graph(2000)))
     mean = np.r_[1.0, np.full(2000, 1.0 + 1999 / 2000)]
     np.testing.assert_allclose(star.shift, (star.unit - 0.6) * (mean - mean.mean()), atol=1e-3)

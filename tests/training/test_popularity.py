@@ -53,7 +53,7 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
 
 
 def test_the_reference_learns_as_the_compiled_engine_does():
-    configs = configure(KARATE, p=2, q=2, iterations=14, max_step=0.01, popularity=True)
+    configs = configure(KARATE, p=2, q=2, iterations=12, max_step=0.01, popularity=True)
     found = [embed_many(KARATE, configs, Machine(backend=name), measures=False)[0] for name in ("numba", "reference")]
     assert found[0].popularity.any()
     np.testing.assert_allclose(found[0].popularity, found[1].popularity, rtol=1e-6, atol=1e-9)

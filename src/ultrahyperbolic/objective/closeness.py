@@ -24,7 +24,7 @@ from ..graph import Graph
 from ..graph.hops import Table, components, hop_sums, hops_from
 
 # In units of the radius: how long the longest path is to be, the standard deviation of c_i, and at most a hop in c_i.
-_REACH, _SPREAD, _LONGEST = 0.6, 0.05, 0.6
+_REACH, _SPREAD, _LONGEST = 0.6, 0.04, 0.6
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
 # Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
@@ -65,7 +65,7 @@ class Closeness(NamedTuple):
         unit = _REACH / max(int(hops.max(initial=1)), 1)
         apart = _apart(component, *hop_sums(graph, drawn))
         spread = math.sqrt(float(np.add.reduce(apart * apart)) / n)
-        length = min(_LONGEST, _SPREAD / spread) if spread > 0.0 else unit
+        length = max(unit, min(_LONGEST, _SPREAD / spread)) if spread > 0.0 else unit
         return cls(drawn[:count], hops, component, (unit - length) * apart, unit, few, many)
 
     @classmethod

@@ -2,6 +2,8 @@
 
 Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
 coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
+These tell in which direction from the pole a node lies. How far it lies follows closeness: hubs have hops of like
+length to everybody, which a few eigenpairs do not show, and what starts far out seldom comes in.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class SpectralStart:
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
         points += _jitter(rng, points.shape)
-        points[:, 1:] *= scale
+        points[:, 1:] *= scale * self._by_closeness(np.sqrt(np.square(points[:, 1:]).sum(1)))[:, None]
         if time == 1:
             points[:, 0] = np.abs(points[:, 0])  # one sheet of two
         length = np.linalg.norm(points[:, :time], axis=1, keepdims=True)
@@ -70,6 +72,13 @@ class SpectralStart:
         # φ: the time part rescaled onto the manifold.
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
         return np.asarray(geometry.radius * points)
+
+    def _by_closeness(self, lengths: Floats) -> Floats:
+        """[n] by what to multiply these lengths so that they are the same ones, the shortest where hops are fewest."""
+        order = np.lexsort((lengths, self.hops[0].sum(1)))
+        found = np.empty_like(lengths)
+        found[order] = np.sort(lengths)
+        return found / np.where(lengths > 0.0, lengths, 1.0)
 
     @cached_property
     def hyperbolic(self) -> _Spectrum:
