@@ -167,6 +167,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # else extension modules complain of what is left
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files of tests stay whole, and all that compile stay together."""
     from xdist.scheduler import LoadFileScheduling

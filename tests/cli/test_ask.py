@@ -50,14 +50,14 @@ def test_suggest_of_one_node_as_json_and_csv(call, own):
 
 def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
     assert "no node '35'" in refuse("suggest", own, "--node", "35")
-    Path("ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
-    call("embed", "ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
-    call("embed", "ties.tsv", "--directed", "-o", "ways", *FEW, "--no-report", "--quiet")
-    Path("ties.tsv").unlink()
+    Path("three-ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
+    call("embed", "three-ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
+    call("embed", "three-ties.tsv", "--directed", "-o", "ways", *FEW, "--no-report", "--quiet")
+    Path("three-ties.tsv").unlink()
     result = call("suggest", "few")
     assert "scores: they need 20 ties or more" in result.stderr
     assert "score" not in result.stdout
-    assert "suggest needs the graph, and ties.tsv is not here: pass --graph" in refuse("suggest", "ways")
+    assert "suggest needs the graph, and three-ties.tsv is not here: pass --graph" in refuse("suggest", "ways")
 
 
 def test_cluster_prints_communities_from_the_largest(call, own):
