@@ -7,8 +7,8 @@ be what the optimiser happened to leave. This term asks that δ follows closenes
 
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i the mean number of hops times a length; both are taken
 relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. What
-ties do to δ is about as large on all graphs, and mean hops differ much on some and little on others. So the length is
-such that c_i spreads alike on all: the ranking is then told from that noise on graphs of nearly equal nodes, too.
+ties do to δ is about as large on all graphs, and mean hops differ much on some and little on others. Where they differ
+little, the length is greater, so that the ranking is told from that noise on graphs of nearly equal nodes, too.
 """
 
 import math
@@ -23,14 +23,15 @@ from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import Table, components, hop_sums, hops_from
 
-# In units of the radius: how long the longest path is to be, the standard deviation of c_i, and at most a hop in c_i.
-_REACH, _SPREAD, _LONGEST = 0.6, 0.04, 0.6
+# In units of the radius: how long the longest path is to be, and the least standard deviation of c_i, for which a hop
+# is at most as long as that path.
+_REACH, _SPREAD = 0.6, 0.04
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
 # Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
 # times the landmarks of an iteration of descent, and half of all.
 _MOST, _FEWEST, _PAIRS, _TIMES = 256, 64, 200_000, 8
-# Mean hops are those to all nodes, or to some, so that there are this many pairs.
+# Mean hops are those to all nodes, or to as many as make about this many pairs; to landmarks at least.
 _COUNTED = 40_000_000
 
 
@@ -61,12 +62,16 @@ class Closeness(NamedTuple):
         pairs = np.bincount(component)[component].astype(np.float64)
         most = max(count, min(n, _COUNTED // n))
         drawn = np.random.default_rng(0).choice(n, most, replace=False, p=pairs / pairs.sum())
-        hops = hops_from(graph, drawn[:count])
+        landmarks, (sums, reached) = drawn[:count], hop_sums(graph, drawn[count:])
+        hops = hops_from(graph, landmarks)
+        for row in hops:
+            sums += np.maximum(row, 0)
+            reached += row > 0
         unit = _REACH / max(int(hops.max(initial=1)), 1)
-        apart = _apart(component, *hop_sums(graph, drawn))
+        apart = _apart(component, sums, reached)
         spread = math.sqrt(float(np.add.reduce(apart * apart)) / n)
-        length = max(unit, min(_LONGEST, _SPREAD / spread)) if spread > 0.0 else unit
-        return cls(drawn[:count], hops, component, (unit - length) * apart, unit, few, many)
+        length = max(unit, min(_REACH, _SPREAD / spread)) if spread > 0.0 else unit
+        return cls(landmarks, hops, component, (unit - length) * apart, unit, few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
