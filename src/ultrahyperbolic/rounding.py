@@ -4,9 +4,9 @@ It is made of + - × ÷ √, which every processor rounds alike, of sums whose o
 """
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
-import torch
 
 from .arrays import Floats
 
@@ -28,15 +28,15 @@ def geometric(first: float, last: float, count: int) -> Floats:
     return found
 
 
-def dot(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Σ a·b over all entries; on a GPU, in the order that the device takes."""
-    products = (a * b).detach()
-    return float(products.sum()) if products.device.type != "cpu" else float(np.add.reduce(products.numpy().ravel()))
+def dot(a: Any, b: Any) -> float:
+    """Σ a·b over all entries of two arrays, or of two tensors in the order that their device takes."""
+    products = a * b
+    return float(np.add.reduce(products.ravel()) if isinstance(products, np.ndarray) else products.sum())
 
 
-def root(x: torch.Tensor) -> torch.Tensor:
-    """√x; on the CPU numpy's, which is exact. Torch's may be that of a vector library, which is not."""
-    return x.sqrt() if x.device.type != "cpu" else torch.from_numpy(np.sqrt(x.detach().numpy()))
+def root(x: Any) -> Any:
+    """√x; numpy's is exact, torch's may be that of a vector library, which is not."""
+    return np.sqrt(x) if isinstance(x, np.ndarray) else x.sqrt()
 
 
 def asinh(x: Floats) -> Floats:

@@ -3,8 +3,9 @@
 import math
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,6 +30,9 @@ class Reached(NamedTuple):
     """Euclidean, in the points [..., d]."""
 
 
+Vector = Any
+"""Points or gradients [..., d] while a step is computed: numpy's on the CPU, where it is quicker, else torch's."""
+
 Step = Generator[Tensor, tuple[float, Tensor], Reached | None]
 """A step that asks for the function at points, [..., d], and is sent its value and its Euclidean gradient there."""
 
@@ -43,7 +47,7 @@ class PhiLBFGS:
 
     def __init__(self, manifold: Manifold, *, flat: int = 0) -> None:
         self._manifold, self._flat = manifold, flat
-        self._pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=_KEPT)
+        self._pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_KEPT)
         self.expected = 0.0
         """How far the last step tried was expected to decrease the function."""
         self.length = 0.0
@@ -62,51 +66,56 @@ class PhiLBFGS:
 
     def asking(self, at: Reached) -> Step:
         """The same step as a generator that asks for evaluations, so that several can be answered at once."""
-        gradient = self._through_phi(at.points, at.gradient)
+        points = _vector(at.points)
+        gradient = self._through_phi(points, _vector(at.gradient))
         if not self._pairs:
-            yield from self._probe(at, gradient)
-        found = yield from self._search(at, gradient, self._newton(gradient))
+            yield from self._probe(points, gradient)
+        found = yield from self._search(points, at.value, gradient, self._newton(gradient))
         if found is None and self._pairs:
             expected, length = self.expected, self.length
             self._pairs.clear()
-            found = yield from self._search(at, gradient, -gradient)
+            found = yield from self._search(points, at.value, gradient, -gradient)
             self.expected, self.length = expected, length
         return found
 
-    def _probe(self, at: Reached, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
+    def _probe(self, points: Vector, gradient: Vector) -> Generator[Tensor, tuple[float, Tensor], None]:
         """Learn the curvature from the smallest move above rounding: -∇ alone does not say how far to go."""
         length = _norm(gradient)
         if length > 0.0:
-            move = -(_PROBE * _norm(at.points) / length) * gradient
-            reached = yield from self._try(at.points + move)
+            move = -(_PROBE * _norm(points) / length) * gradient
+            reached = yield from self._try(points + move)
             if reached is not None:
-                self._learn(move, self._through_phi(at.points + move, reached.gradient) - gradient)
+                self._learn(move, self._through_phi(points + move, _vector(reached.gradient)) - gradient)
 
-    def _through_phi(self, z: Tensor, gradient: Tensor) -> Tensor:
+    def _through_phi(self, z: Vector, gradient: Vector) -> Vector:
         """The gradient of f∘φ at z from that of f at φ(z)."""
         quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
-        if quadric is not None:
-            pulled = _pulled_back(z[..., :flat], gradient[..., :flat], quadric)
-            return torch.cat((pulled, gradient[..., flat:]), -1) if self._flat else pulled
-        z = z.detach().requires_grad_()
-        with torch.enable_grad():
-            (pulled,) = torch.autograd.grad(self._phi(z), z, gradient)
-        return pulled
+        if quadric is None:
+            variable = _tensor(z).detach().requires_grad_()
+            with torch.enable_grad():
+                (pulled,) = torch.autograd.grad(self._phi(variable), variable, _tensor(gradient))
+            return _vector(pulled)
+        if quadric.time == 0:
+            return gradient
+        found = gradient + 0.0
+        _pull_back(z[..., :flat], found[..., :flat], quadric)
+        return found
 
-    def _phi(self, z: Tensor) -> Tensor:
+    def _phi(self, z: Vector) -> Vector:
         """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
         quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
         if quadric is None:
+            z = _tensor(z)
             return torch.cat((self._manifold.phi(z[..., :flat]), z[..., flat:]), -1)
         if quadric.time == 0:
             return z
-        time, rest, space = z[..., : quadric.time], z[..., quadric.time :], z[..., quadric.time : flat]
+        time, space = z[..., : quadric.time], z[..., quadric.time : flat]
         reach = root(-quadric.beta + _sum(space * space))
-        if quadric.time > 1:
-            reach = time * (reach / root(_sum(time * time)))
-        return torch.cat((reach, rest), dim=-1)
+        found = z + 0.0
+        found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
+        return found
 
-    def _newton(self, gradient: Tensor) -> Tensor:
+    def _newton(self, gradient: Vector) -> Vector:
         """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
         direction, factors = gradient, []
         for move, change, product in reversed(self._pairs):
@@ -119,19 +128,19 @@ class PhiLBFGS:
             direction = direction + (factor - dot(change, direction) / product) * move
         return -direction
 
-    def _search(self, at: Reached, gradient: Tensor, direction: Tensor) -> Step:
+    def _search(self, points: Vector, value: float, gradient: Vector, direction: Vector) -> Step:
         """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
         slope = dot(gradient, direction)
         self.expected, self.length = -slope, _norm(direction)
         low, high, t, doublings = 0.0, math.inf, 1.0, 0
-        best: tuple[float, Reached, Tensor] | None = None
+        best: tuple[float, Reached, Vector] | None = None
         for _ in range(_TRIALS):
-            z = at.points + t * direction
+            z = points + t * direction
             reached = yield from self._try(z)
-            if reached is None or reached.value > at.value + _SUFFICIENT * t * slope or reached.value >= at.value:
+            if reached is None or reached.value > value + _SUFFICIENT * t * slope or reached.value >= value:
                 high = t
             else:
-                pulled = self._through_phi(z, reached.gradient)
+                pulled = self._through_phi(z, _vector(reached.gradient))
                 best, low = (t, reached, pulled), t
                 doublings += math.isinf(high)
                 if dot(pulled, direction) >= _FLATTER * slope or doublings > _DOUBLINGS:
@@ -143,42 +152,53 @@ class PhiLBFGS:
         self._learn(t * direction, pulled - gradient)
         return reached
 
-    def _try(self, z: Tensor) -> Step:
+    def _try(self, z: Vector) -> Step:
         """Where z leads; None where it, the function or the gradient is not finite."""
-        if not z.isfinite().all():
+        if not _is_finite(z):
             return None
-        points = self._phi(z)
+        points = _tensor(self._phi(z))
         value, gradient = yield points
-        return Reached(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
+        return Reached(points, value, gradient) if math.isfinite(value) and _is_finite(_vector(gradient)) else None
 
-    def _learn(self, move: Tensor, change: Tensor) -> None:
+    def _learn(self, move: Vector, change: Vector) -> None:
         product = dot(move, change)
         # Only a positive curvature, told from rounding, keeps H positive definite.
-        if product > math.sqrt(torch.finfo(move.dtype).eps) * _norm(move) * _norm(change):
+        if product > math.sqrt(torch.finfo(_tensor(move).dtype).eps) * _norm(move) * _norm(change):
             self._pairs.append((move, change, product))
 
 
-def _pulled_back(z: Tensor, gradient: Tensor, quadric: Quadric) -> Tensor:
-    """The same in closed form: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the space part s."""
-    if quadric.time == 0:
-        return gradient
+def _pull_back(z: Vector, gradient: Vector, quadric: Quadric) -> None:
+    """The same in closed form, in place: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps s, the rest."""
     (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
     reach = root(-quadric.beta + _sum(space * space))
     if quadric.time == 1:  # the upper sheet, whatever t is
-        return torch.cat((torch.zeros_like(time), of_space + of_time / reach * space), dim=-1)
+        of_space += of_time / reach * space
+        of_time[...] = 0.0
+        return
     length = root(_sum(time * time))
     unit = time / length
     along = _sum(of_time * unit)
-    return torch.cat((reach / length * (of_time - along * unit), of_space + along / reach * space), dim=-1)
+    of_space += along / reach * space
+    of_time[...] = reach / length * (of_time - along * unit)
 
 
-def _sum(terms: Tensor) -> Tensor:
+def _vector(tensor: Tensor) -> Vector:
+    return tensor.detach().numpy() if tensor.device.type == "cpu" else tensor.detach()
+
+
+def _tensor(vector: Vector) -> Tensor:
+    return torch.from_numpy(vector) if isinstance(vector, np.ndarray) else vector
+
+
+def _is_finite(vector: Vector) -> bool:
+    return bool(np.isfinite(vector).all() if isinstance(vector, np.ndarray) else vector.isfinite().all())
+
+
+def _sum(terms: Vector) -> Vector:
     """The sums over the last dimension [..., 1], coordinate after coordinate on every processor."""
-    found = terms.new_zeros(*terms.shape[:-1], 1)
-    for k in range(terms.shape[-1]):
-        found = found + terms[..., k : k + 1]
-    return found
+    first = terms[..., :1] if terms.shape[-1] else terms.sum(-1)[..., None]
+    return sum((terms[..., k : k + 1] for k in range(1, terms.shape[-1])), first)
 
 
-def _norm(vector: Tensor) -> float:
+def _norm(vector: Vector) -> float:
     return math.sqrt(dot(vector, vector))
