@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).parent / "kill.py"
 @pytest.mark.parametrize(
     ("backend", "kills", "iterations"),
     [
-        ("numba", 1, 3_000),
+        ("numba", 1, 1_000),
         pytest.param("numba", 100, 40_000, marks=pytest.mark.slow),
         pytest.param("reference", 10, 200, marks=pytest.mark.slow),
     ],

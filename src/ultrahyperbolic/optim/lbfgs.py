@@ -168,7 +168,7 @@ class PhiLBFGS:
 
 
 def _pull_back(z: Vector, gradient: Vector, quadric: Quadric) -> None:
-    """The same in closed form, in place: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps s, the rest."""
+    """The same in closed form, in place: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the other."""
     (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
     reach = root(-quadric.beta + _sum(space * space))
     if quadric.time == 1:  # the upper sheet, whatever t is
