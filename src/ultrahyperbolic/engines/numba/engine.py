@@ -163,7 +163,11 @@ class NumbaEngine(Engine):
     ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
         work = run.work_of(now.parts)
-        prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
+        arrays, edges = run.arrays, self._edges
+        prepared: Prepared = _prepare(
+            arrays.points, arrays.offsets, run.space, now, self.stop_when_ordered, edges.offsets, edges.neighbors,
+            work.table, work.made_of, work.factors,
+        )  # fmt: skip
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         slabs = self.communicator.owned(len(work.sums))
         each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)
@@ -194,7 +198,9 @@ class CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
     def __init__(self, engine: NumbaEngine, spec: RunSpec, scratch: int) -> None:
-        n, dtype = engine.pairs.n_nodes, np.dtype(engine.precision).type
+        n = engine.pairs.n_nodes
+        # Of a small graph all is computed in double precision, whatever was asked for.
+        dtype = np.float64 if n <= SMALL_NODES else np.dtype(engine.precision).type
         self.space, self.schedule = kernel_space(spec.manifold, spec.dissimilarity), spec.schedule.rows
         self.rules = Rules(
             OPTIMIZERS.index(spec.optimizer),

@@ -516,11 +516,11 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
 
 
 @inner
-def _is_hot(popularity, points, factors, space, now, edges):
+def _is_hot(popularity, points, factors, space, now, offsets, neighbors):
     """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
     if len(popularity) > 0 or space.radius > _HOT_RATE * now.tau:
         return False
-    n, offsets, neighbors = points.shape[1], edges.offsets, edges.neighbors
+    n = points.shape[1]
     for i in range(0, n - 1, max(1, n // 64)):
         if offsets[i + 1] > offsets[i] and neighbors[offsets[i]] == i + 1:
             continue
@@ -549,16 +549,19 @@ def scale_of(space):
 
 
 @inner
-def prepare(run, space, now, compare, edges, work):
-    """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
-    time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
-    table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
+def prepare(points, popularity, space, now, compare, offsets, neighbors, table, made_of, factors):
+    """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself.
+
+    It is given arrays alone, of the run, its edges and its workspace: one compilation serves all kinds of these.
+    """
+    time, radius, kind, epsilon, tau = space.time, space.radius, space.kind, now.epsilon, now.tau
+    n, scale = points.shape[1], scale_of(space)
     for k in range(len(points)):
-        work.factors[k] = -scale if k < time else scale
+        factors[k] = -scale if k < time else scale
     hot = (
         n * (n - 1) // 2 >= _TABLE_PAIRS
         and not compare
-        and _is_hot(run.offsets, points, work.factors, space, now, edges)
+        and _is_hot(popularity, points, factors, space, now, offsets, neighbors)
     )
 
     slack = 0.0 if compare else _SLACK * tau

@@ -51,12 +51,26 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wra
 _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _AsPart}
 # What Python calls is cached, with everything that it calls.
 jit = numba.njit(**_OPTIONS, cache=True)
-# What only compiled functions call: LLVM would take longer over each alone than over all of them together.
-inner = numba.njit(**_INNER)
+
+
+def _part(**options: Any) -> Any:
+    """A decorator for what only compiled functions call: LLVM would take longer over each alone than over all."""
+
+    def compiled(function: Any) -> Any:
+        found = numba.njit(**_INNER, **options)(function)
+        template = found.get_call_template
+        # Of a constant among the arguments numba would compile another copy; LLVM sees it anyway.
+        found.get_call_template = lambda given, named: template([types.unliteral(each) for each in given], named)
+        return found
+
+    return compiled
+
+
+inner = _part()
 # The same for what is computed for every pair or tie: a call would cost as much as the function.
-inlined = numba.njit(**_INNER, forceinline=True)
+inlined = _part(forceinline=True)
 # Loops that become vector instructions. Nothing here lets the compiler reorder or fuse operations.
-vectorized = numba.njit(**_INNER, fastmath={"nnan", "ninf", "nsz"})
+vectorized = _part(fastmath={"nnan", "ninf", "nsz"})
 
 
 def entry(function: Any) -> Any:
