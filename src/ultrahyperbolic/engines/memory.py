@@ -136,14 +136,14 @@ def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
     """The batch on the host, and again on the device with the partial gradients and the edges."""
     n, m, runs, widest = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs), max(problem.widths)
     item = 8 if machine.precision == "float64" else 4
-    passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
-    passes += runs * 6 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
+    passes = widest * (runs * n * (item + 6 * 8) + _ROWS * item) + runs * n * 3 * 8
+    passes += runs * 7 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
     # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
     passes += 5 * 8 * (2 * m + n) if n > _LISTED_NODES else 0
     popular = sum(spec.popularity for spec in problem.specs)
     if popular:
-        # One row more of the partial gradients, and of each run offsets and what edges pull.
-        passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
+        # One row more of the partial gradients, and of each run offsets.
+        passes += popular * n * (item + 4 * 8) + _ROWS * item
     return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
 
 

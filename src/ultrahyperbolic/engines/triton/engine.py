@@ -44,10 +44,13 @@ from .iterate_kernels import (
 from .pair_kernels import edges_kernel
 from .passes import EXACT_COEFFICIENTS, ClosenessTerm, Passes, on_device
 
-# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
-_NODES, _ENTRIES = 8, 32
+# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once: few, since a
+# node of many edges makes the others of its program wait.
+_NODES, _ENTRIES = 4, 16
 # Edges that a program takes at once, and chunks of them that a running sum does.
-_CHUNK, _SCAN = 128, 1024
+_CHUNK, _SCAN = 256, 1024
+# Numbers of float64 in what the device's memory is read by.
+_SECTOR = 4
 
 # Kind of dissimilarity, optimizer, coordinates, time coordinates, popularity and parts.
 _Shared = tuple[int, int, int, int, bool, int]
@@ -127,6 +130,8 @@ class _Group:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
 
         self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
+        # The points node after node: edges lead anywhere, and read a point at a time.
+        self.rows = double(runs, n, triton.cdiv(self.width, _SECTOR) * _SECTOR)
         # Those of the passes, the best, and the gradient in them.
         self.shifts = self.passes.offsets
         self.best_shifts, self.shift_slopes = torch.zeros_like(self.shifts), torch.zeros_like(self.shifts)
@@ -149,15 +154,15 @@ class _Group:
         held = engine.closeness if any(spec.centrality for spec in specs) else None
         self.term = None if held is None else ClosenessTerm(held, device)
         self._index(pairs)
-        self.values, self.slopes, self.log_z, self.pulls, self.running, self.running_inverse = (
-            double(runs, self.m) for _ in range(6)
+        self.values, self.slopes, self.log_z, self.running, self.running_inverse = (
+            double(runs, self.m) for _ in range(5)
         )
+        self.pulls = double(runs, self.m, 2)
         self.chunk_sums, self.chunk_longest, self.chunk_inverse, self.chunk_loss = (
             double(runs, self.chunks) for _ in range(4)
         )
         self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
         self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
-        self.bare = torch.zeros_like(self.pulls) if self.popular else self.pulls
         self._captured: torch.cuda.CUDAGraph | None = None
 
     def _index(self, pairs: RankedPairs) -> None:
@@ -249,13 +254,15 @@ class _Group:
         """The loss, the longest edge and the pulls of the edges, with one of ``parts`` parts of the other pairs."""
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
+        self.rows[..., : self.width].copy_(self.points.swapaxes(1, 2))
         self.passes.launch(
             self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations, parts=parts
         )  # fmt: skip
         edges_kernel[(chunks, runs)](
-            self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, self.silent, chunks,
+            self.rows, self.factors, self.time, self.radius, self.passes.n, self.edges, m, self.silent, chunks,
             *when, self.shifts, self.passes.heights, self.passes.springs, self.values, self.slopes, self.running,
-            self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK, KIND=self.passes.kind,
+            self.chunk_sums, self.chunk_longest, D=self.width, ROW=self.rows.shape[2], SIZE=_CHUNK,
+            KIND=self.passes.kind,
             COEFFICIENTS=EXACT_COEFFICIENTS, POPULAR=self.popular, DIRECTED=self.passes.directed,
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
@@ -274,18 +281,17 @@ class _Group:
         )  # fmt: skip
         pulls_kernel[(chunks, runs)](
             self.values, self.slopes, self.log_z, m, self.silent, self.running, self.below, self.running_inverse,
-            self.above, self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK,
-            POPULAR=self.popular,
+            self.above, self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
         )  # fmt: skip
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
         passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls, self.bare,
+            self.points, self.rows, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls,
             self.shift_slopes, self.offsets, self.incident, self.others, self.factors, self.schedule,
-            self.schedule.shape[-1], self.iterations, passes.n, self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES,
-            POPULAR=self.popular, num_warps=2,
+            self.schedule.shape[-1], self.iterations, passes.n, self.m, D=self.width, ROW=self.rows.shape[2],
+            NODES=nodes, ENTRIES=_ENTRIES, POPULAR=self.popular, num_warps=1,
         )  # fmt: skip
 
     def _hold(self, *, descends: bool) -> torch.Tensor:

@@ -132,9 +132,9 @@ def backward_kernel(
 @triton.jit
 def pulls_kernel(
     values, slopes, log_z, m, silent, running, below, running_inverse, above, weaker, stops, chunks, schedule,
-    total_iterations, iterations, pulls, bare, SIZE: tl.constexpr, POPULAR: tl.constexpr,
+    total_iterations, iterations, pulls, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """What the loss changes by with w of each edge, times τ: [B, m]; where nodes have offsets, with d into bare."""
+    """What the loss changes by with w and with d of each edge, times τ: [B, m, 2]."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     e = chunk * SIZE + tl.arange(0, SIZE)
     inside = e < m
@@ -150,9 +150,9 @@ def pulls_kernel(
     z = tl.load(log_z + run * m + e, mask=inside, other=0.0)
     own = tl.where(e >= silent, tl.exp(tl.where(inside, less - z, 0.0)), 0.0)
     pull = own - tl.exp(score + log_add(within, after))
-    if POPULAR:
-        tl.store(bare + run * m + e, pull, mask=inside)
-    tl.store(pulls + run * m + e, pull * tl.load(slopes + run * m + e, mask=inside, other=0.0), mask=inside)
+    pulls += 2 * (run * m + e)
+    tl.store(pulls, pull * tl.load(slopes + run * m + e, mask=inside, other=0.0), mask=inside)
+    tl.store(pulls + 1, pull, mask=inside)
 
 
 @triton.jit
@@ -216,8 +216,8 @@ def _exponential(x, g, time, radius, D: tl.constexpr):
 
 @triton.jit
 def gradient_kernel(
-    points, gradient, partial, splits, rest, pulls, bare, slopes, offsets, incident, others, factors, schedule,
-    total_iterations, iterations, n, m, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
+    points, rows, gradient, partial, splits, rest, pulls, slopes, offsets, incident, others, factors, schedule,
+    total_iterations, iterations, n, m, D: tl.constexpr, ROW: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
     POPULAR: tl.constexpr,
 ):  # fmt: skip
     """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of offsets into slopes."""
@@ -250,13 +250,13 @@ def gradient_kernel(
         where = first[:, None] + start + entries[None, :]
         there = where < last[:, None]
         other = tl.load(others + where, mask=there, other=0)
-        edge = tl.load(incident + where, mask=there, other=0)
-        pull = tl.load(pulls + run * m + edge, mask=there, other=0.0) / tau
+        edge = pulls + 2 * (run * m + tl.load(incident + where, mask=there, other=0))
+        pull = tl.load(edge, mask=there, other=0.0) / tau
         if POPULAR:
-            slope -= tl.sum(tl.load(bare + run * m + edge, mask=there, other=0.0), 1) / tau
+            slope -= tl.sum(tl.load(edge + 1, mask=there, other=0.0), 1) / tau
         added = ()
         for k in tl.static_range(D):
-            difference = x[k][:, None] - tl.load(points + base + k * n + other, mask=there, other=0.0)
+            difference = x[k][:, None] - tl.load(rows + (run * n + other) * ROW + k, mask=there, other=0.0)
             added = added + (g[k] + tl.sum(tl.where(there, pull * difference, 0.0), 1),)
         g = added
     for k in tl.static_range(D):

@@ -244,16 +244,16 @@ def log_add(a, b):
 
 @triton.jit
 def edges_kernel(
-    points, factors, time, radius, n, edges, m, silent, chunks, schedule, total_iterations, iterations, offsets,
+    rows, factors, time, radius, n, edges, m, silent, chunks, schedule, total_iterations, iterations, offsets,
     heights, springs, values, slopes, running, chunk_sums, chunk_longest,
-    D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, POPULAR: tl.constexpr,
-    DIRECTED: tl.constexpr,
+    D: tl.constexpr, ROW: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr,
+    POPULAR: tl.constexpr, DIRECTED: tl.constexpr,
 ):  # fmt: skip
     """Dissimilarities of the edges, their slopes, and of each chunk the running log-sum-exp of -d/τ and the longest
     of those that are not ``silent``.
     """
     chunk, run = tl.program_id(0), tl.program_id(1)
-    points += run * D * n
+    rows += run * n * ROW
     factors += run * D
     e = chunk * SIZE + tl.arange(0, SIZE)
     inside = e < m
@@ -262,12 +262,12 @@ def edges_kernel(
     w = tl.zeros([SIZE], tl.float64)
     along = tl.zeros([SIZE], tl.float64)
     for k in tl.static_range(D):
-        x = tl.load(points + k * n + i, mask=inside, other=1.0)
-        y = tl.load(points + k * n + j, mask=inside, other=2.0)
+        x = tl.load(rows + i * ROW + k, mask=inside, other=1.0)
+        y = tl.load(rows + j * ROW + k, mask=inside, other=2.0)
         w += tl.where((k == 0) & (time == 1), 0.0, tl.load(factors + k) * (x - y) * (x - y))
         along += tl.where(k == 0, 0.0, (x - y) * (x + y))
     # One time coordinate: its difference from those of the space coordinates, as in the pass.
-    along /= tl.load(points + i, mask=inside, other=1.0) + tl.load(points + j, mask=inside, other=1.0)
+    along /= tl.load(rows + i * ROW, mask=inside, other=1.0) + tl.load(rows + j * ROW, mask=inside, other=1.0)
     w += tl.where(time == 1, tl.load(factors) * along * along, 0.0)
     step = tl.load(iterations + run)
     tau = tl.load(schedule + run * 4 * total_iterations + step)
