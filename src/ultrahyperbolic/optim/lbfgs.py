@@ -154,11 +154,11 @@ class PhiLBFGS:
 
     def _try(self, z: Vector) -> Step:
         """Where z leads; None where it, the function or the gradient is not finite."""
-        if not _is_finite(z):
+        if not _tensor(z).isfinite().all():
             return None
         points = _tensor(self._phi(z))
         value, gradient = yield points
-        return Reached(points, value, gradient) if math.isfinite(value) and _is_finite(_vector(gradient)) else None
+        return Reached(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 
     def _learn(self, move: Vector, change: Vector) -> None:
         product = dot(move, change)
@@ -188,10 +188,6 @@ def _vector(tensor: Tensor) -> Vector:
 
 def _tensor(vector: Vector) -> Tensor:
     return torch.from_numpy(vector) if isinstance(vector, np.ndarray) else vector
-
-
-def _is_finite(vector: Vector) -> bool:
-    return bool(np.isfinite(vector).all() if isinstance(vector, np.ndarray) else vector.isfinite().all())
 
 
 def _sum(terms: Vector) -> Vector:

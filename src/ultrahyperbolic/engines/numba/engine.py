@@ -163,11 +163,7 @@ class NumbaEngine(Engine):
     ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
         work = run.work_of(now.parts)
-        arrays, edges = run.arrays, self._edges
-        prepared: Prepared = _prepare(
-            arrays.points, arrays.offsets, run.space, now, self.stop_when_ordered, edges.offsets, edges.neighbors,
-            work.table, work.made_of, work.factors,
-        )  # fmt: skip
+        prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         slabs = self.communicator.owned(len(work.sums))
         each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)

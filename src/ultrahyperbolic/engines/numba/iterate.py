@@ -96,10 +96,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
             continue
         tau, epsilon, step, max_step = schedule[0, index], schedule[1, index], schedule[2, index], schedule[3, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
-        prepared = prepare(
-            run.points, run.offsets, space, now, rules.stop_when_ordered, edges.offsets, edges.neighbors,
-            work.table, work.made_of, work.factors,
-        )  # fmt: skip
+        prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         found = _loss(edges.positions, work.tiles, run, space, rules, now, prepared, edges, work, first + index)
         losses[index] = found[0]
         if moves:

@@ -549,19 +549,16 @@ def scale_of(space):
 
 
 @inner
-def prepare(points, popularity, space, now, compare, offsets, neighbors, table, made_of, factors):
-    """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself.
-
-    It is given arrays alone, of the run, its edges and its workspace: one compilation serves all kinds of these.
-    """
-    time, radius, kind, epsilon, tau = space.time, space.radius, space.kind, now.epsilon, now.tau
-    n, scale = points.shape[1], scale_of(space)
+def prepare(run, space, now, compare, edges, work):
+    """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
+    time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
+    table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
-        factors[k] = -scale if k < time else scale
+        work.factors[k] = -scale if k < time else scale
     hot = (
         n * (n - 1) // 2 >= _TABLE_PAIRS
         and not compare
-        and _is_hot(popularity, points, factors, space, now, offsets, neighbors)
+        and _is_hot(run.offsets, points, work.factors, space, now, edges.offsets, edges.neighbors)
     )
 
     slack = 0.0 if compare else _SLACK * tau

@@ -286,12 +286,13 @@ class _Group:
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
-        passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
+        passes = self.passes
+        nodes, entries = (64, 64) if passes.interpreted else (_NODES, _ENTRIES)
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
             self.points, self.rows, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls,
             self.shift_slopes, self.offsets, self.incident, self.others, self.factors, self.schedule,
             self.schedule.shape[-1], self.iterations, passes.n, self.m, D=self.width, ROW=self.rows.shape[2],
-            NODES=nodes, ENTRIES=_ENTRIES, POPULAR=self.popular, num_warps=1,
+            NODES=nodes, ENTRIES=entries, POPULAR=self.popular, num_warps=1,
         )  # fmt: skip
 
     def _hold(self, *, descends: bool) -> torch.Tensor:
