@@ -119,8 +119,7 @@ def embed(
         data.require_trainable()
     for node in data.ids:  # what could not be written after the training
         if not isinstance(node, str | int | float):
-            kind = type(node).__name__
-            raise Refused(f"{data.source}: id {node!r} is of type {kind}: make the ids text or numbers")
+            raise Refused(f"{data.source}: id {node!r} is of type {type(node).__name__}: make the ids text or numbers")
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet, began=began)
     device = execution.machine.torch_device
@@ -138,8 +137,7 @@ def embed(
     if execution.selection is None:
         claim(context, folder, overwrite=overwrite)
     about = None if record.graph is None else where_from(record.graph, graph, reading)
-    task = Task(
-        folder, execution, replace(record, graph=about, command=command, title=title, reading=as_given(reading))
-    )
+    record = replace(record, graph=about, command=command, title=title, reading=as_given(reading))
+    task = Task(folder, execution, record)
     begin(task)
     train_and_keep(task, keeping)

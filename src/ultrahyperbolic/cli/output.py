@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _TOP = 10  # nodes in a summary
 _RIGHT = ("rank", "delta", "strength", "by degree", "by strength", "by PageRank", "distance", "weight", "score")
 
-
 _SENTENCES = {
     "map": "mean average precision of the neighbours {value:.3f} (1 is best)",
     "recall_at_1": "the nearest node is a neighbour for {share} of nodes",

@@ -13,19 +13,7 @@ import typer
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .output import (
-    json_id,
-    json_rows,
-    names,
-    note,
-    number,
-    percent,
-    print_columns,
-    print_json,
-    print_table,
-    shown,
-    write_csv,
-)
+from .output import json_rows, names, note, number, percent, print_columns, print_json, print_table, shown, write_csv
 from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding, open_saved
 
 if TYPE_CHECKING:
@@ -38,7 +26,6 @@ _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 _MEMBERS = 5  # of a community, shown
 _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
-
 
 _RankedBy = Literal["centrality", "height"]
 _MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
@@ -135,9 +122,9 @@ def neighbors(
     write_csv(csv_file, table)
     if as_json:
         found = saved.ids[row]
-        label = {"label": saved.labels[found]} if saved.labels and found in saved.labels else {}
-        about = {"folder": str(folder), "node": json_id(found), **label}
-        print_json({**about, "neighbors": json_rows(table)})
+        label = {"label": [saved.labels[found]]} if saved.labels and found in saved.labels else {}
+        (about,) = json_rows({"node": [found], **label})
+        print_json({"folder": str(folder), **about, "neighbors": json_rows(table)})
         return
     columns = names(table)
     columns["distance"] = [number(cast("float", value)) for value in table["distance"]]
@@ -213,7 +200,7 @@ def cluster(
     write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
     sizes = np.bincount(groups)
     if as_json:
-        nodes = [{"node": json_id(node), "cluster": int(g)} for node, g in zip(embedding.ids, groups, strict=True)]
+        nodes = json_rows({"node": embedding.ids, "cluster": groups})
         print_json({"folder": str(folder), "clusters": len(sizes), "sizes": sizes.tolist(), "nodes": nodes})
         return
     rows = []
@@ -307,8 +294,7 @@ def _print_measures(measures: dict[str, float]) -> None:
 
     rows = [(name, best(name), cell(name), MEANINGS.get(name, "standard error")) for name in ours]
     print_table(("measure", "best", "embedding", "what it is"), rows, right=("best", "embedding"))
-    compared = [name for name in ours if any(name + suffix in measures for suffix in _SIDES.values())]
-    if compared:
+    if compared := [name for name in ours if any(name + suffix in measures for suffix in _SIDES.values())]:
         print("\nρ of other rankings:")
         sides = [(name, *(cell(name + suffix) for suffix in _SIDES.values())) for name in compared]
         print_table(("measure", *_SIDES), sides, right=tuple(_SIDES))

@@ -15,7 +15,6 @@ from .signals import leaving
 
 _STDOUT = Path("-")
 
-
 _TRAINING = "Training (table2 and table3)"
 _LOSS = "exact, or 42,000 non-edges per edge, drawn anew in each iteration. Default: exact."
 

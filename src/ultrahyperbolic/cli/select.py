@@ -78,7 +78,6 @@ def select(
 
     if not quiet and (words := said_of_directions(data.source, data.policies)) is not None:
         note(words)
-
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
             data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out or 0.1, quiet=quiet, **asked

@@ -144,8 +144,7 @@ def check_unread(options: Reading) -> None:
 
 def aligned(graph: Graph, embedding: Embedding | Saved, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
-    strangers = [node for node in graph.ids if not embedding.rows.has_id(node)]
-    if strangers:
+    if strangers := [node for node in graph.ids if not embedding.rows.has_id(node)]:
         count = f"{len(strangers)} of its {graph.n_nodes} nodes"
         raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
     return graph.with_nodes(embedding.ids)
@@ -156,10 +155,8 @@ def _load(name: str, options: Reading) -> Graph:
     from ..graph import GraphError
 
     unweighted = options.get("weight") is False
-    others = [option for option in options if not (option == "weight" and unweighted)]
-    if others:
-        option = others[0].replace("_", "-")
-        raise Refused(f"--{option} is for reading files, and {name} is a data set: leave it out")
+    if others := [option for option in options if not (option == "weight" and unweighted)]:
+        raise Refused(f"--{others[0].replace('_', '-')} is for reading files, and {name} is a data set: leave it out")
     with refusing(GraphError, ImportError):
         graph = load(name)
     return graph.unweighted() if unweighted else graph
@@ -271,7 +268,5 @@ def datasets(as_json: opt.Json = False) -> None:
         rows = [{"name": name, "description": line, "available": here} for name, (line, here) in found.items()]
         print_json({"datasets": rows})
         return
-    print_table(
-        ("name", "here", "what it is"),
-        [(name, "yes" if here else "no", line) for name, (line, here) in found.items()],
-    )
+    lines = [(name, "yes" if here else "no", line) for name, (line, here) in found.items()]
+    print_table(("name", "here", "what it is"), lines)

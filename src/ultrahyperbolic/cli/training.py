@@ -194,9 +194,8 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
 
     execution, found = task.execution, None
     if soon or not asked.code:
-        measure = partial(with_pair_measures, execution.graph, embedding, quiet=keeping.quiet)
-        device = execution.machine.torch_device
-        found, code = cut_short(lambda: measure(device=device, seconds=execution.measuring))
+        measure = partial(with_pair_measures, execution.graph, embedding, device=execution.machine.torch_device)
+        found, code = cut_short(lambda: measure(quiet=keeping.quiet, seconds=execution.measuring))
         asked.code = code or asked.code
     if found is None and not soon:
         points = torch.from_numpy(embedding.points.copy())
@@ -253,7 +252,14 @@ def resume(
 ) -> None:
     """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
     context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
-    task = _reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet, again=again)
+    for parameter in () if again else context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
+            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
+            raise Refused(f"--resume takes everything from the folder: leave {name} out")
+    check_folder(folder)
+    hold(context, folder)
+    task = _reopen(folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet)
     if isinstance(task, Task):
         keeping.check_board()
         train_and_keep(task, keeping)
@@ -263,16 +269,8 @@ def resume(
         print(f"{folder} is finished: {task}")
 
 
-def _reopen(
-    context: typer.Context,
-    folder: Path,
-    *,
-    time_limit: float | None,
-    threads: int | None,
-    quiet: bool,
-    again: bool,
-) -> Task | str:
-    """The training of a folder, or why it ended where it is finished; ``again`` where the same command runs again.
+def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quiet: bool) -> Task | str:
+    """The training of a folder, or why it ended where it is finished.
 
     A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
     """
@@ -283,13 +281,6 @@ def _reopen(
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
     from ..training.execution import Execution
 
-    for parameter in () if again else context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
-            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
-            raise Refused(f"--resume takes everything from the folder: leave {name} out")
-    check_folder(folder)
-    hold(context, folder)
     checkpoint = None
     with refusing(OSError, ValueError):
         there = (folder / RECORD).exists()
@@ -324,8 +315,7 @@ def _reopen(
     _refuse(folder, "another graph", {"graph": kept}, {"graph": found})
     record = replace(record, training=replace(record.training, time_limit=limit), stopped=None, measures={})
     with refusing(ValueError, TypeError):
-        execution = Execution.going_on(record, data, threads=threads, quiet=quiet)
-    return Task(folder, execution, record, checkpoint)
+        return Task(folder, Execution.going_on(record, data, threads=threads, quiet=quiet), record, checkpoint)
 
 
 def _compared(record: RunRecord) -> dict[str, Json]:

@@ -65,8 +65,7 @@ def springs_of(embedding: Embedding | Saved) -> Springs | None:
 
 def directed(embedding: Embedding | Saved) -> Springs:
     """The same; ``ValueError`` where there is none."""
-    found = springs_of(embedding)
-    if found is None:
+    if (found := springs_of(embedding)) is None:
         raise ValueError("the embedding has no directions: train it with directed=True (--directed)")
     return found
 
@@ -87,9 +86,9 @@ def ranking(
     """
     columns = {**ranks_by(embedding, by, graph), **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
-    found = _names(embedding, order) | {"delta": embedding.delta[order]}
+    found = names_at(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
-    return _with_attributes(found, embedding, order)
+    return with_attributes(found, embedding, order)
 
 
 def ranks_by(embedding: Embedding | Saved, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
@@ -187,12 +186,12 @@ def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = No
         distances = directed(embedding).add(distances, row, way)
     order = np.argsort(distances, kind="stable")
     order = order[order != row][:k]
-    found = _names(embedding, order) | {"distance": distances[order]}
+    found = names_at(embedding, order) | {"distance": distances[order]}
     if (ties := embedding.ties_of(row)) is not None:
         weights = np.zeros(len(distances))
         weights[ties.nodes] = ties.weights
         found |= {"weight": weights[order], "connected": np.isin(order, ties.nodes)}
-    return _with_attributes(found, embedding, order)
+    return with_attributes(found, embedding, order)
 
 
 def rows_of(columns: Columns) -> Iterator[dict[str, object]]:
@@ -208,7 +207,8 @@ def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:
     return ["" if (label := known.get(node)) is None else str(label) for node in ids]
 
 
-def _names(embedding: Embedding | Saved, order: Ints) -> Columns:
+def names_at(embedding: Embedding | Saved, order: Ints) -> Columns:
+    """The nodes in some rows, and their labels where there are any."""
     ids = [embedding.ids[int(row)] for row in order]
     found: Columns = {"node": ids}
     if embedding.labels:
@@ -216,7 +216,8 @@ def _names(embedding: Embedding | Saved, order: Ints) -> Columns:
     return found
 
 
-def _with_attributes(found: Columns, embedding: Embedding | Saved, order: Ints) -> Columns:
+def with_attributes(found: Columns, embedding: Embedding | Saved, order: Ints) -> Columns:
+    """A table of the nodes in some rows, and their attributes, under names that the table does not have."""
     names = free_names(list(embedding.attributes), list(found))
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
 

@@ -134,8 +134,7 @@ class Embedding:
 
     def with_attributes(self, **columns: ArrayLike) -> Embedding:
         """The same points with further columns, or others of the same name: one value per node, text or numbers."""
-        more = as_attributes(columns, len(self))
-        return self._keeping(replace(self, attributes={**self.attributes, **more}))
+        return self._keeping(replace(self, attributes={**self.attributes, **as_attributes(columns, len(self))}))
 
     @cached_property
     def delta(self) -> Floats:
@@ -317,8 +316,7 @@ class Embedding:
         data = self.graph if graph is None else as_graph(graph)
         if data is None:
             raise ValueError("measuring needs the graph: pass graph=")
-        strangers = [node for node in data.ids if not self.rows.has_id(node)]
-        if strangers:
+        if strangers := [node for node in data.ids if not self.rows.has_id(node)]:
             raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
         whole = data.with_nodes(self.ids)
         found = evaluate(whole, self._tensor, self.manifold, progress=progress, popularity=self.popularity)
@@ -385,9 +383,8 @@ class Embedding:
 
         embedding, table, record = store.load(Path(folder), make)
         embedding = embedding.with_record(record)
-        if table.rank_ends is not None and record.ranks is not None:
-            ranks, (low, high) = record.ranks, table.rank_ends
-            intervals = RankIntervals(low, high, ranks.coverage)
+        if table.rank_ends is not None and (ranks := record.ranks) is not None:
+            intervals = RankIntervals(table.rank_ends[0], table.rank_ends[1], ranks.coverage)
             embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         # Where cached_property keeps it: the sums are not taken again.
         vars(embedding).update(delta=table.delta, _saved_ties=table.tie_texts)

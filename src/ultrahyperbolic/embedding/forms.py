@@ -19,7 +19,7 @@ from ..graph.attributes import free_names
 from ..graph.base import html_table, text
 from ..graph.flow import flow
 from ..verdict import MEANINGS, reservations, shows_hierarchy
-from .answers import Columns, interval_words, label_texts, ranking, ranks_in_words
+from .answers import Columns, interval_words, label_texts, names_at, ranking, ranks_in_words, with_attributes
 
 if TYPE_CHECKING:
     import networkx
@@ -58,15 +58,12 @@ def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] 
 
 def to_pandas(embedding: Embedding) -> pandas.DataFrame:
     """One row per node, in the order of the graph."""
-    columns: Columns = {"node": list(embedding.ids)}
-    if embedding.labels:
-        columns["label"] = label_texts(embedding.ids, embedding.labels)
-    columns |= {f"x{k}": embedding.points[:, k] for k in range(embedding.points.shape[1])}
+    rows = np.arange(len(embedding))
+    columns = names_at(embedding, rows) | {f"x{k}": embedding.points[:, k] for k in range(embedding.points.shape[1])}
     columns |= {"delta": embedding.delta, **embedding.rank_columns}
     if embedding.popularity is not None:
         columns["popularity"] = embedding.popularity
-    names = free_names(list(embedding.attributes), list(columns))
-    return frame(columns | {names[name]: values for name, values in embedding.attributes.items()})
+    return frame(with_attributes(columns, embedding, rows))
 
 
 def to_networkx(embedding: Embedding) -> networkx.Graph:
@@ -102,20 +99,18 @@ def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, floa
 
 def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
     """The rows of at most k points that are far from each other, each the farthest from those before it."""
-    chosen = [int(roots(manifold, points[0], points).argmax())]
-    far = roots(manifold, points[chosen[0]], points)
+    chosen, far = [int(roots(manifold, points[0], points).argmax())], np.full(len(points), np.inf)
     while len(chosen) < min(k, len(points)):
+        far = np.minimum(far, roots(manifold, points[chosen[-1]], points))
         far[chosen] = -np.inf
         chosen.append(int(far.argmax()))
-        far = np.minimum(far, roots(manifold, points[chosen[-1]], points))
     return np.array(chosen)
 
 
 def roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
     """[n] the roots of the distances of a point [d] to points [n, d]."""
-    apart = manifold.cdist(
-        torch.from_numpy(here.copy())[None], torch.from_numpy(there.copy()), dissimilarity="geodesic"
-    )
+    one, others = torch.from_numpy(here.copy()), torch.from_numpy(there.copy())
+    apart = manifold.cdist(one[None], others, dissimilarity="geodesic")
     return np.asarray(apart[0].clamp(min=0.0).sqrt())
 
 

@@ -78,17 +78,15 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     import pyarrow.parquet as pq
 
     texts, about = _about(table)
-    numbers: dict[str, Floats | Ints] = {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
-    numbers |= {"delta": table.delta, "rank": rank}
+    known: dict[str, Sequence[str] | NDArray[np.generic]] = {"node": texts}
+    known |= {f"x{k}": column for k, column in enumerate(table.points.T)} | {"delta": table.delta, "rank": rank}
     if table.rank_ends is not None:
-        numbers |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
+        known |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
     if table.popularity is not None:
-        numbers[_POPULARITY] = table.popularity
-    columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
-    for name, of in _extras(table).items():
-        columns[name] = as_numbers(of) if isinstance(of, np.ndarray) else _texts(of)
-    content = pa.table(columns)
-    content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
+        known[_POPULARITY] = table.popularity
+    known |= _extras(table)
+    columns = {name: as_numbers(of) if isinstance(of, np.ndarray) else _texts(of) for name, of in known.items()}
+    content = pa.table(columns, metadata={_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
     replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
     (folder / REPORT).unlink(missing_ok=True)
@@ -102,7 +100,7 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
     found: dict[str, Sequence[str] | NDArray[np.generic]] = {}
     if table.labels:
         found[_LABEL] = [_clean(text) for text in label_texts(table.ids, table.labels)]
-    columns = attribute_columns(table.attributes, table.points.shape[1])
+    columns = attribute_columns(table)
     for name, values in table.attributes.items():
         found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
     if table.tie_texts is not None:
@@ -112,9 +110,9 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
     return found
 
 
-def attribute_columns(attributes: Attributes, width: int) -> dict[str, str]:
+def attribute_columns(table: Table) -> dict[str, str]:
     """The column of the table in which each attribute is kept: its own name, unless the table has that already."""
-    return free_names(list(attributes), _OWN | {f"x{k}" for k in range(width)})
+    return free_names(list(table.attributes), _OWN | {f"x{k}" for k in range(table.points.shape[1])})
 
 
 def _clean(text: object) -> str:
@@ -188,10 +186,8 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     texts = [str(node) if is_text else json.dumps(id_as_json(node)) for node in table.ids]
     about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": "text" if is_text else "json"}
     if table.attributes:
-        columns = attribute_columns(table.attributes, table.points.shape[1])
-        about["attributes"] = {column: name for name, column in columns.items()}
-    extras = _extras(table)
-    if extras:
+        about["attributes"] = {column: name for name, column in attribute_columns(table).items()}
+    if extras := _extras(table):
         # Versions that do not know these columns still find the seal of the others as it should be.
         about["columns"] = {column: _digest_of_column(values) for column, values in extras.items()}
     about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
@@ -353,10 +349,8 @@ def graph_of(ids: Sequence[Hashable], ties: TieTexts) -> Graph:
     first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
     second = np.array(" ".join(ties.rows).split(), dtype=np.int64)
     once = first < second
-    if ties.weights is None:
-        return Graph.from_arrays(first[once], second[once], ids=ids)
-    weights = np.array(" ".join(ties.weights).split(), dtype=np.float64)
-    return Graph.from_arrays(first[once], second[once], weights[once], ids=ids)
+    weights = None if ties.weights is None else np.array(" ".join(ties.weights).split(), dtype=np.float64)[once]
+    return Graph.from_arrays(first[once], second[once], weights, ids=ids)
 
 
 def as_numbers(values: NDArray[np.generic]) -> pyarrow.Array:

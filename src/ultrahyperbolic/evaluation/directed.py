@@ -71,8 +71,7 @@ def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
 def _by_node(pairs: Ints, nodes: Ints) -> tuple[Ints, Ints]:
     """The numbers [m] of pairs, those from one node side by side, and where those of each of the nodes begin."""
     order: Ints = np.argsort(pairs[:, 0], kind="stable")
-    begins: Ints = np.searchsorted(pairs[order, 0], nodes)
-    return order, np.append(begins, len(pairs))
+    return order, np.append(np.searchsorted(pairs[order, 0], nodes), len(pairs))
 
 
 def _right(there: Floats, back: Floats) -> float:

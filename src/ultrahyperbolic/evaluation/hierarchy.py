@@ -34,8 +34,7 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
     """
     if graph is not None:
         check_points(graph, points)
-        found = component_delta(graph, points, manifold, **options)
-        if found is not None:
+        if (found := component_delta(graph, points, manifold, **options)) is not None:
             return found
     return row_sums(points, manifold, **options).cpu().numpy()
 

@@ -16,8 +16,7 @@ def check_points(graph: Graph, points: Tensor) -> None:
         raise ValueError(
             f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
         )
-    finite = check_finite("points", points)
-    if not finite.ok:
+    if not (finite := check_finite("points", points)).ok:
         raise ValueError(finite.reason)
 
 

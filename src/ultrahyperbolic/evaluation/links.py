@@ -54,9 +54,8 @@ def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     ties, _ = graph.arcs
     chosen = _drawn(len(ties), share, seed)
     there, back = (np.flatnonzero(way > 0.0) for way in graph.directions.T)
-    places = np.concatenate((2 * there, 2 * back + 1))
     directions = graph.directions.copy()
-    directions.flat[places[chosen]] = 0.0
+    directions.flat[np.concatenate((2 * there, 2 * back + 1))[chosen]] = 0.0
     kept = directions.any(1)
     training = replace(
         graph, edges=graph.edges[kept], weights=directions[kept].sum(1), directions=directions[kept], policies={}

@@ -290,8 +290,7 @@ def _fitted(samples: Sequence[_Sample]) -> Floats:
     every = _joined(samples)
     weights, columns = every.weights, np.vstack((np.ones(len(every.weights)), every.evidence))
     rate = every.hidden.sum() / weights.sum()
-    heat = np.zeros(len(columns))
-    heat[1] = 1.0
+    heat: Floats = np.eye(len(columns))[1]
     found, ridge = heat.copy(), np.full(len(columns), _RIDGE * len(samples))
     found[0], ridge[0] = math.log(rate / (1.0 - rate)), 1e-9
     for _ in range(_NEWTON):
@@ -318,8 +317,7 @@ def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Scores, descending, and the chance of a tie around each, in steps that grow wider."""
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
-    places = np.cumsum(weights)
-    which = np.floor(np.log1p((places - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
+    which = np.floor(np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
     _, which = np.unique(which, return_inverse=True)
     width: Floats = np.bincount(which, weights).astype(np.float64)
     ties: Floats = np.bincount(which, hidden).astype(np.float64)

@@ -281,9 +281,8 @@ class _Totals:
     def delta(self) -> Floats:
         """[n] δ; as of `ultrahyperbolic.evaluation.delta` where there are several components."""
         farthest = self.farthest if self.farthest > -math.inf else 0.0
-        mean = np.divide(self.sums, self.met, out=np.full(len(self.sums), math.nan), where=self.met > 0)
         # Where none of a component was drawn it is small, and its nodes count as its farthest.
-        mean = np.where(np.isnan(mean), farthest, mean)
+        mean: Floats = np.divide(self.sums, self.met, out=np.full(len(self.sums), farthest), where=self.met > 0)
         own = self.sizes[self.component]
         return mean * (own - 1) + (len(self.sums) - own) * farthest
 
@@ -297,8 +296,7 @@ class _Totals:
                 found[name] = float(values.mean())
                 found[f"{name}_error"] = _error(values)
             found["mean_rank"], found["mean_rank_error"] = _ratio(ranks, degrees)
-        pairs = np.array(self.violated).T
-        found["violated_orders"], found["violated_orders_error"] = _ratio(*pairs)
+        found["violated_orders"], found["violated_orders_error"] = _ratio(*np.array(self.violated).T)
         return found
 
 

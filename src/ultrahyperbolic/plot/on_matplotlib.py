@@ -111,11 +111,9 @@ def _panel(axis: Axes3D, panel: Scene) -> None:
 def _directions(axis: Axes3D, panel: Scene) -> None:
     """Three short lines in the corner instead of a box of axes."""
     tips = project(axis, np.eye(3) * 0.3 * max(panel.limits)) - project(axis, np.zeros((1, 3)))
-    scale = 0.07 / np.abs(tips).max()
     corner = np.array([0.07, 0.04])
-    for tip, name in zip(tips * scale, panel.axes, strict=True):
-        line = np.stack((corner, corner + tip))
-        axis.add_artist(Line2D(*line.T, transform=axis.transAxes, color="0.45", lw=1.1))
+    for tip, name in zip(tips * (0.07 / np.abs(tips).max()), panel.axes, strict=True):
+        axis.add_artist(Line2D(*np.stack((corner, corner + tip)).T, transform=axis.transAxes, color="0.45", lw=1.1))
         axis.text2D(*(corner + 1.42 * tip), name, transform=axis.transAxes, color="0.35", fontsize=9,
                     ha="center", va="center")  # fmt: skip
 
@@ -157,9 +155,8 @@ def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats
     light = _LIGHT[0] * eye + _LIGHT[1] * right + _LIGHT[2] * np.cross(eye, right)
     light /= np.linalg.norm(light)
     bright = np.abs(normal @ light)[:, None]
-    shade = 0.7 + 0.3 * bright
     glint = 0.22 * bright**12
-    color = np.clip(np.array(to_rgb(surface.color)) * shade * (1 - glint) + glint, 0, 1)
+    color = np.clip(np.array(to_rgb(surface.color)) * (0.7 + 0.3 * bright) * (1 - glint) + glint, 0, 1)
     return quads, np.column_stack((color, np.full(len(quads), surface.opacity)))
 
 
@@ -288,8 +285,7 @@ def draw_map(
         order = np.arange(len(rows))
         if graph is not None:  # the top of the ranking is named first, and then the strongest
             order[ALWAYS:] = ALWAYS + np.argsort(-graph.strength[rows[ALWAYS:]], kind="stable")
-        placed = place_names(texts, points, dots / 2.0, room, order[:names])
-        draw_names(axis, placed, points, ink, paper)
+        draw_names(axis, place_names(texts, points, dots / 2.0, room, order[:names]), points, ink, paper)
         if title:
             drawn.text(0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center")
     return drawn

@@ -23,8 +23,7 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
         subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.01,
     )  # fmt: skip
     for number, panel in enumerate(panels, start=1):
-        traces = [trace for piece in panel.pieces for trace in _traces(piece)]
-        figure.add_traces(traces, rows=1, cols=number)
+        figure.add_traces([trace for piece in panel.pieces for trace in _traces(piece)], rows=1, cols=number)
         figure.update_scenes(_view(panel), row=1, col=number)
     figure.update_layout(
         template="plotly_white", margin={"l": 0, "r": 0, "t": 50, "b": 0}, height=560,

@@ -123,9 +123,8 @@ def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
     """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
     among, ends = edges_among(graph, shown.nodes)
     drawn = backbone(ends, graph.weights[among], len(shown.nodes))
-    weaker = np.flatnonzero(~drawn)
-    spare = max(0, len(among) - MOST_EDGES)
-    kept = np.delete(np.arange(len(among)), weaker[:spare])
+    spare = np.flatnonzero(~drawn)[: max(0, len(among) - MOST_EDGES)]
+    kept = np.delete(np.arange(len(among)), spare)
     return ShownEdges(ends[kept], among[kept], len(among), drawn[kept])
 
 
@@ -177,12 +176,11 @@ def _near(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: 
     Nodes that the page does not show come last.
     """
     k, n = min(NEAREST, len(embedding) - 1), len(embedding)
-    looked = max(k, n - 1 if n <= _SMALL else min(_LOOKED_AT, n - 1))
+    looked = n - 1 if n <= _SMALL else _LOOKED_AT
     indices, lengths = _nearest(embedding, shown, looked)
     free = [np.empty(0, np.int64)] * len(indices)
     if graph is not None:
-        rows = np.repeat(shown.nodes, looked)
-        untied = ~are_edges(graph, rows, indices.ravel()).reshape(indices.shape)
+        untied = ~are_edges(graph, shown.nodes[:, None], indices)
         free = [np.flatnonzero(row)[:NEAREST] for row in untied]
     used = np.concatenate([indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))])
     place = positions_in(shown.nodes, n)
@@ -292,8 +290,6 @@ def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Data | N
     beside = places[np.concatenate([_far(embedding, rows, shown.nodes).argmin(1).numpy() for rows in blocks])]
     around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
     everywhere = np.concatenate((places, beside + around))
-    low, high = everywhere.min(0), everywhere.max(0)
-    grids = [np.linspace(low[k], high[k], _CELLS + 1) for k in range(2)]
-    counts = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=[grids[1], grids[0]])[0].astype(np.int64)
-    middles = [np.round(0.5 * (grid[1:] + grid[:-1]), 3).tolist() for grid in grids]
-    return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
+    counts, *grids = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=_CELLS)
+    y, x = (np.round(0.5 * (grid[1:] + grid[:-1]), 3).tolist() for grid in grids)
+    return {"x": x, "y": y, "counts": counts.astype(np.int64).tolist()}

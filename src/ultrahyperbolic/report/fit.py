@@ -61,8 +61,7 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
         more = f"Mean average precision (mAP){guess}."
         if "recall_at_1" in measures:
             guess = f" (Recall@1; chance level: {percent(chance['recall_at_1'])})" if "recall_at_1" in chance else ""
-            nearest = percent(measures["recall_at_1"])
-            more += f" For {nearest} of the nodes, the nearest node is a neighbour{guess}."
+            more += f" For {percent(measures['recall_at_1'])} of the nodes, the nearest node is a neighbour{guess}."
         yield "Neighbours", f"{measures['map']:.3f}", words, more
     if "violated_orders" in measures:
         words = "How often a tied pair lies closer together than an untied pair."

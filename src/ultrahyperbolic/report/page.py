@@ -44,8 +44,7 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
     contents, title = gather(embedding, graph), title or embedding.record.title
-    room = files(__package__)
-    template, style, *scripts = (room.joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
+    template, style, *scripts = (files(__package__).joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
     script = "".join(scripts)
     # A browser runs this script and no other, and loads nothing.
     known = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -71,11 +71,10 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     last = max((float(np.quantile(part, 0.999)) for part in known), default=0.0)
     first = min([0.0, *(float(part.min()) for part in known)])
     bins = np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
-    counts = [np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free)]
-    counts += [np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free)]
-    return Distances(
-        bins, counts[0], counts[1], counts[2], counts[3], all_edges, all_pairs, _long(edges, weights, tied[0])
-    )
+    near, far = (np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free))
+    edge_kinds, other_kinds = (np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free))
+    long = _long(edges, weights, tied[0])
+    return Distances(bins, near, far, edge_kinds, other_kinds, all_edges, all_pairs, long)
 
 
 def _long(edges: Ints, weights: Floats, lengths: NDArray[np.float32]) -> list[LongTie]:
@@ -125,7 +124,7 @@ class SpaceView(NamedTuple):
     """Points in three coordinates, and what these are."""
 
     coordinates: Floats  # [n, 3]
-    axes: tuple[str, str, str]  # what stands at each axis; nothing where there is nothing to show
+    axes: tuple[str, ...]  # what stands at each axis; nothing where there is nothing to show
     explanation: str  # what is seen, in words
 
 
@@ -211,17 +210,16 @@ def _great_circle(unit: Floats) -> tuple[Floats, Floats, float]:
     mean = unit.mean(0)
     length = np.linalg.norm(mean)
     pole = mean / length if length > 1e-9 else np.eye(unit.shape[1])[0]
-    rest = unit - np.outer(unit @ pole, pole)
-    directions = np.linalg.eigh(rest.T @ rest)[1]
-    side = _signed(directions[:, -1])
-    along, beside = unit @ pole, unit @ side
+    along = unit @ pole
+    rest = unit - np.outer(along, pole)
+    beside = unit @ _signed(np.linalg.eigh(rest.T @ rest)[1][:, -1])
     return along, beside, float((along**2 + beside**2).mean())
 
 
 def _principal(values: Floats, k: int) -> tuple[Floats, float]:
     """The first k principal coordinates, and their share of the variance; values [n, d] with d <= k are not rotated."""
     if values.shape[1] <= k:
-        return _padded(values)[:, :k] if k < 3 else _padded(values), 1.0
+        return _padded(values)[:, :k], 1.0
     centred = values - values.mean(0)
     variances, directions = np.linalg.eigh(centred.T @ centred)
     chosen = np.apply_along_axis(_signed, 0, directions[:, ::-1][:, :k])
@@ -238,9 +236,8 @@ def _padded(values: Floats) -> Floats:
     return np.hstack((values, np.zeros((len(values), 3 - values.shape[1]))))
 
 
-def _names(word: str, count: int) -> tuple[str, str, str]:
-    first, second, third = (f"{word} {k + 1}" if k < count else "" for k in range(3))
-    return first, second, third
+def _names(word: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{word} {k + 1}" if k < count else "" for k in range(3))
 
 
 def _percent(share: float) -> str:

@@ -165,8 +165,7 @@ def facts(contents: Contents) -> str:
             of = f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
         found.append(("Ties", f"{graph.edges:,}{of}"))
     if graph.capacities is not None:
-        classes = graph.capacities
-        found.append(("Weights", f"{classes:,} distinct" if classes != 1 else "all equal"))
+        found.append(("Weights", f"{graph.capacities:,} distinct" if graph.capacities != 1 else "all equal"))
     if columns := _columns(graph.columns):
         found.append(("Columns", escape(columns)))
     record = contents.embedding.record
@@ -281,8 +280,7 @@ def how_to_repeat(contents: Contents) -> str:
     facts = []
     if record.seed is not None:
         facts.append(("Seed", escape(str(record.seed))))
-    fingerprint = _recorded(contents).fingerprint
-    if fingerprint is not None:
+    if (fingerprint := _recorded(contents).fingerprint) is not None:
         facts.append(("Graph, sha256", f"<code>{escape(fingerprint)}</code>"))
     if record.versions:
         facts.append(("Versions", ", ".join(f"{escape(k)} {escape(v)}" for k, v in record.versions.items())))
