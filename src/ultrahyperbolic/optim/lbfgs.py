@@ -87,6 +87,7 @@ class PhiLBFGS:
             if reached is not None:
                 self._learn(move, self._through_phi(points + move, _vector(reached.gradient)) - gradient)
 
+    @np.errstate(all="ignore")
     def _through_phi(self, z: Vector, gradient: Vector) -> Vector:
         """The gradient of f∘φ at z from that of f at φ(z)."""
         quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
@@ -101,6 +102,7 @@ class PhiLBFGS:
         _pull_back(z[..., :flat], found[..., :flat], quadric)
         return found
 
+    @np.errstate(all="ignore")
     def _phi(self, z: Vector) -> Vector:
         """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
         quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
@@ -115,6 +117,7 @@ class PhiLBFGS:
         found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
         return found
 
+    @np.errstate(all="ignore")
     def _newton(self, gradient: Vector) -> Vector:
         """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
         direction, factors = gradient, []
