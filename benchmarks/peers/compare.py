@@ -250,8 +250,9 @@ def closure(asked: Namespace) -> Figures:
 
         def work(name: str, seed: int, known: Closure = known, ties: Graph = ties) -> Figures:
             got = train(ALL[name], ties, seed, asked, np.stack((known.below, known.above), 1))
-            directed = ranked(got.points, got.manifold, known.below, known.above, popularity=got.popularity)
-            figures = measured(ties, got.points, got.manifold, popularity=got.popularity) | got.cost
+            points = got.points.to(asked.options.get("device", "cpu"))
+            directed = ranked(points, got.manifold, known.below, known.above, popularity=got.popularity)
+            figures = measured(ties, points, got.manifold, popularity=got.popularity) | got.cost
             return figures | {f"directed_{name}": value for name, value in directed._asdict().items()}
 
         each(asked, f"{graph}_closure", lambda seed: "cpu", work)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from bench import Floats, Ints
-from scipy.sparse import csr_array
 from torch import Tensor
 
 from ultrahyperbolic.evaluation import closeness, link_prediction, over_pairs, pagerank
@@ -119,6 +118,8 @@ def auc(graph: Graph, points: Tensor, manifold: Manifold, held: HeldOut, *, popu
 
 def link_scores(graph: Graph) -> dict[str, Floats]:
     """Adamic–Adar and preferential attachment of all pairs [n, n], the larger the likelier a tie."""
+    from scipy.sparse import csr_array  # nothing else here needs it, and not every machine with a GPU has it
+
     n, degree = graph.n_nodes, graph.degree.astype(np.float64)
     pairs = np.concatenate((graph.edges, graph.edges[:, ::-1]))
     ties = csr_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
@@ -160,19 +161,14 @@ def ranked(
     asking, asked = asking[order], asked[order]
     nodes, first = np.unique(asking, return_index=True)
     offsets = 0.0 if popularity is None else torch.from_numpy(popularity.copy()).to(points.device)
-    ranks, precision = [], 0.0
-    for node, mine in zip(nodes.tolist(), np.split(asked, first[1:]), strict=True):
+    ranks, precisions, places = [], [], torch.from_numpy(asked).to(points.device)
+    for node, mine in zip(nodes.tolist(), places.tensor_split(first[1:].tolist()), strict=True):
         row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
         far = torch.where(row.isnan(), torch.inf, row) - offsets
-        true = torch.zeros(len(far), dtype=torch.bool, device=far.device)
-        true[torch.from_numpy(mine).to(far.device)] = True
-        others = ~true
-        others[node] = False
-        own = far[true].sort().values
-        nearer = torch.searchsorted(far[others].sort().values, own, right=True)
-        together = torch.searchsorted(own, own, right=True)
-        ranks.append(1 + nearer)
-        precision += float((together / (together + nearer)).mean())
+        own = far[mine].unsqueeze(1)
+        together, nearer = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
+        ranks.append(1 + nearer - together)
+        precisions.append((together.double() / nearer).mean())
     found = torch.cat(ranks).double()
     lost = float((found > LOST).double().mean())
-    return Ranked(float(found.mean()), precision / len(nodes), float(found.median()), lost)
+    return Ranked(float(found.mean()), float(torch.stack(precisions).mean()), float(found.median()), lost)

@@ -28,14 +28,14 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "8cc2054b5e1a0e20",
-    "hyperbolic": "422aa5713156fd3f",
-    "sphere": "cd3d559bd9977f34",
-    "flat": "98bbca1a604e048a",
-    "popular": "4f663fd88d57f824",
+    "cone": "c24a29a0d09deaa7",
+    "hyperbolic": "a5a4f554ae982569",
+    "sphere": "bc883b942f21920d",
+    "flat": "706d8c92d2440e27",
+    "popular": "f57d1d143dbc8597",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "7a6661b86f471706",
-    "single": "a13ac9792558c800",
+    "slabs": "9a81a9e171f639b5",
+    "single": "aef1376c29df52c6",
 }
 
 # The paper's presets, in 39 trainings.

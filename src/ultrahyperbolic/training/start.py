@@ -2,7 +2,7 @@
 
 Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
 coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
-These tell in which direction from the pole a node lies. How far it lies follows closeness: hubs have hops of like
+Nodes with few hops to all others are then drawn in towards the middle of their component: hubs have hops of like
 length to everybody, which a few eigenpairs do not show, and what starts far out seldom comes in.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..geometry import Geometry
 from ..graph import Graph
-from ..graph.hops import SEARCH_BYTES, hops_from
+from ..graph.hops import SEARCH_BYTES, components, hops_from
 from ..rounding import cosh_of_root
 
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
@@ -30,7 +30,7 @@ _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
-_JITTER = 0.02
+_JITTER = 0.002
 
 
 class Given(NamedTuple):
@@ -63,7 +63,8 @@ class SpectralStart:
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
         points += _jitter(rng, points.shape)
-        points[:, 1:] *= scale * self._by_closeness(np.sqrt(np.square(points[:, 1:]).sum(1)))[:, None]
+        self._draw_in(points[:, 1:])
+        points[:, 1:] *= scale
         if time == 1:
             points[:, 0] = np.abs(points[:, 0])  # one sheet of two
         length = np.linalg.norm(points[:, :time], axis=1, keepdims=True)
@@ -73,12 +74,24 @@ class SpectralStart:
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
         return np.asarray(geometry.radius * points)
 
-    def _by_closeness(self, lengths: Floats) -> Floats:
-        """[n] by what to multiply these lengths so that they are the same ones, the shortest where hops are fewest."""
-        order = np.lexsort((lengths, self.hops[0].sum(1)))
-        found = np.empty_like(lengths)
-        found[order] = np.sort(lengths)
-        return found / np.where(lengths > 0.0, lengths, 1.0)
+    def _draw_in(self, places: Floats) -> None:
+        """Draw nodes in towards the mean [k] of the places [n, k] of their component: the fewer their hops, the nearer.
+
+        A node comes in to the distance that its rank by hops has among all distances in the component, but no farther
+        than its hops are below the mean there: ranks alone would tell apart what hardly differs.
+        """
+        hops, own = self.hops[0].mean(1), components(self.graph)
+        sizes = np.bincount(own)
+        fewest = np.full(len(sizes), math.inf)
+        np.minimum.at(fewest, own, hops)
+        more = hops - fewest[own]
+        middle = np.stack([np.bincount(own, column) / sizes for column in places.T], axis=1)[own]
+        lengths = np.sqrt(np.square(places - middle).sum(1))
+        by_rank = np.empty_like(lengths)
+        by_rank[np.lexsort((lengths, hops, own))] = lengths[np.lexsort((lengths, own))]
+        by_value = lengths * more / np.maximum((np.bincount(own, more) / sizes)[own], 1e-300)
+        shorter = np.minimum(1.0, np.maximum(by_rank, by_value) / np.where(lengths > 0.0, lengths, 1.0))
+        places[:] = middle + shorter[:, None] * (places - middle)
 
     @cached_property
     def hyperbolic(self) -> _Spectrum:
