@@ -20,7 +20,7 @@ from ..evaluation import SAMPLED_NODES
 from ..evaluation.summary import drawn_nodes
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint
+from ..loop import Callback, Checkpoint, Stopped
 from ..options import complete
 from .config import Settings, TrainingConfig
 from .continued import start_from
@@ -62,7 +62,7 @@ class Execution:
         self.selection: Selection | None = None
         self.measuring: float | None = None
         """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
-        self._fitted, self._after = False, 0.0
+        self._fitted, self._shortened, self._after = False, False, 0.0
         if isinstance(plan.where, UsualGeometry) and plan.asked["preset"] is None:
             plan = plan.but(plan.where.for_nodes(graph.n_nodes))
         self.configs = configure(plan, graph)
@@ -198,6 +198,7 @@ class Execution:
         whole = self.configs
         self.configs = self._fitted_to(limit, whole)
         fitted, asked = self.configs[0].iterations, whole[0].iterations
+        self._shortened = fitted < asked
         if fitted >= _FEW * asked:
             return
         why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
@@ -257,9 +258,13 @@ class Execution:
             log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
     def _as_asked(self, record: RunRecord) -> RunRecord:
-        """With what was asked for and chosen."""
+        """With what was asked for and chosen, and with the time limit where that is why there were few iterations."""
         chosen = None if self.selection is None else self.selection.to_json()
-        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
+        ending = record.stopped
+        if self._shortened and ending is not None and ending.why is Stopped.ITERATIONS:
+            limit = self.plan.asked["time_limit"]
+            ending = ending._replace(text=f"{ending.text}, all that fit into the time limit of {limit:g} s")
+        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]), stopped=ending)
 
 
 @dataclass(frozen=True)
