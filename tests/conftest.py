@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import covering
@@ -20,13 +21,10 @@ from covering import covering
 # tests start; those that are about threads ask for several.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # read when triton is first imported
-
-from ultrahyperbolic import PseudoHyperboloid, progress
-from ultrahyperbolic.pairs import reference
+    from ultrahyperbolic import PseudoHyperboloid
 
 # Modules and cases live as long as the process: looking for garbage among them takes time and finds none.
 gc.disable()
@@ -63,16 +61,22 @@ def signature(request: pytest.FixtureRequest) -> tuple[int, int]:
 
 @pytest.fixture(params=BETAS, ids=lambda b: f"beta{b:g}")
 def manifold(request: pytest.FixtureRequest, signature: tuple[int, int]) -> PseudoHyperboloid:
+    from ultrahyperbolic import PseudoHyperboloid
+
     return PseudoHyperboloid(*signature, request.param)
 
 
-@pytest.fixture(params=[torch.float64, torch.float32], ids=["float64", "float32"])
+@pytest.fixture(params=["float64", "float32"])
 def dtype(request: pytest.FixtureRequest) -> torch.dtype:
-    return request.param
+    import torch
+
+    return getattr(torch, request.param)
 
 
 @pytest.fixture
 def generator() -> torch.Generator:
+    import torch
+
     return torch.Generator().manual_seed(7)
 
 
@@ -84,6 +88,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
     """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own before each test."""
+    from ultrahyperbolic import progress
+
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(progress, "_DELAY", 0.0)
@@ -99,6 +105,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by the backend of each pass over all pairs."""
+    from ultrahyperbolic.pairs import reference
+
     found: list[str] = []
 
     def count(room: object, name: str, backend: str) -> None:
@@ -119,6 +127,14 @@ def listening():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_collection() -> None:
+    """Before tests are collected. A process that only hands them out does not come here, and needs no torch."""
+    import torch
+
+    if not torch.cuda.is_available():
+        os.environ["TRITON_INTERPRET"] = "1"  # read when triton is first imported
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -167,8 +183,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()  # else extension modules complain of what is left
+atexit.register(gc.unfreeze)  # else extension modules complain of what is left
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
