@@ -47,7 +47,7 @@ def serve(home, monkeypatch):
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         monkeypatch.setattr(coauthors, "_URL", f"http://127.0.0.1:{server.server_port}/nips_edges.txt")
         return requests
 
