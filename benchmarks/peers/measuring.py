@@ -166,9 +166,9 @@ def ranked(
         row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
         far = torch.where(row.isnan(), torch.inf, row) - offsets
         own = far[mine].unsqueeze(1)
-        together, nearer = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
-        ranks.append(1 + nearer - together)
-        precisions.append((together.double() / nearer).mean())
+        together, within = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
+        ranks.append(1 + within - together)
+        precisions.append((together.double() / within).mean())
     found = torch.cat(ranks).double()
     lost = float((found > LOST).double().mean())
     return Ranked(float(found.mean()), float(torch.stack(precisions).mean()), float(found.median()), lost)
