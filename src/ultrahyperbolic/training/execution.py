@@ -187,7 +187,9 @@ class Execution:
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.asked["preset"] is None:
+            asked = self.configs[0].iterations
             self._fit_time(limit)
+            self._shortened = self.configs[0].iterations < asked
 
     @property
     def _spent(self) -> float:
@@ -198,7 +200,6 @@ class Execution:
         whole = self.configs
         self.configs = self._fitted_to(limit, whole)
         fitted, asked = self.configs[0].iterations, whole[0].iterations
-        self._shortened = fitted < asked
         if fitted >= _FEW * asked:
             return
         why = f"there is time for {fitted} of {asked} iterations that look at all pairs"

@@ -75,10 +75,11 @@ class SpectralStart:
         return np.asarray(geometry.radius * points)
 
     def _draw_in(self, places: Floats) -> None:
-        """Draw nodes in towards the mean [k] of the places [n, k] of their component: the fewer their hops, the nearer.
+        """Draw nodes with few hops to all others in towards the mean [k] of the places [n, k] of their component.
 
-        A node comes in to the distance that its rank by hops has among all distances in the component, but no farther
-        than its hops are below the mean there: ranks alone would tell apart what hardly differs.
+        By rank, the node with the k-th fewest hops gets the k-th shortest distance from there. By value, its distance
+        shrinks in proportion to its hops beyond the fewest, up to their mean. The rule that moves it less is taken:
+        ranks alone would tell apart what hardly differs.
         """
         hops, own = self.hops[0].mean(1), components(self.graph)
         sizes = np.bincount(own)
