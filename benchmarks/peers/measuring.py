@@ -148,6 +148,8 @@ class Ranked(NamedTuple):
 
 
 LOST = 1000
+# Nodes whose distances to all others are computed together.
+_AT_ONCE = 64
 
 
 def ranked(
@@ -162,13 +164,15 @@ def ranked(
     nodes, first = np.unique(asking, return_index=True)
     offsets = 0.0 if popularity is None else torch.from_numpy(popularity.copy()).to(points.device)
     ranks, precisions, places = [], [], torch.from_numpy(asked).to(points.device)
-    for node, mine in zip(nodes.tolist(), places.tensor_split(first[1:].tolist()), strict=True):
-        row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
-        far = torch.where(row.isnan(), torch.inf, row) - offsets
-        own = far[mine].unsqueeze(1)
-        together, within = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
-        ranks.append(1 + within - together)
-        precisions.append((together.double() / within).mean())
+    every = list(zip(nodes.tolist(), places.tensor_split(first[1:].tolist()), strict=True))
+    for start in range(0, len(every), _AT_ONCE):
+        some = every[start : start + _AT_ONCE]
+        rows = manifold.cdist(points[[node for node, _ in some]], points, dissimilarity="geodesic").double()
+        for far, (node, mine) in zip(torch.where(rows.isnan(), torch.inf, rows) - offsets, some, strict=True):
+            own = far[mine].unsqueeze(1)
+            together, within = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
+            ranks.append(1 + within - together)
+            precisions.append((together.double() / within).mean())
     found = torch.cat(ranks).double()
     lost = float((found > LOST).double().mean())
     return Ranked(float(found.mean()), float(torch.stack(precisions).mean()), float(found.median()), lost)

@@ -24,7 +24,7 @@ from ultrahyperbolic.cli import main, signals
 sys.addaudithook(count)
 main()
 """
-TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--iterations", "1000000", "--time-limit", "60")
+TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--iterations", "1000000", "--stop", "iterations", "--time-limit", "60")
 
 
 def start(folder, *words, **environment):
