@@ -24,7 +24,8 @@ from ultrahyperbolic.cli import main, signals
 sys.addaudithook(count)
 main()
 """
-TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--iterations", "1000000", "--stop", "iterations", "--time-limit", "60")
+TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--time-limit", "60")
+TRAIN += ("--iterations", "1000000", "--stop", "iterations")
 
 
 def start(folder, *words, **environment):
