@@ -118,7 +118,7 @@ class BaseGraph:
             turned = edges[:, 0] > edges[:, 1]
             directions = np.where(turned[:, None], directions[:, ::-1], directions)
         edges = np.sort(edges, axis=1)
-        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        order = np.argsort(edges[:, 0] * (edges.max(initial=0) + 1) + edges[:, 1])
         return edges[order], self.weights[order], None if directions is None else directions[order]
 
     @property

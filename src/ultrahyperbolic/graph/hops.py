@@ -25,16 +25,18 @@ Table = NDArray[np.int32]
 
 def hops_from(graph: Graph, sources: Ints) -> Table:
     """The length of the shortest path from each source to every node: [k, n], -1 where there is none."""
-    hops = np.full((len(sources), graph.n_nodes), -1, dtype=np.int32)
+    hops = np.empty((len(sources), graph.n_nodes), dtype=np.int32)
     for start in range(0, len(sources), WORD):
-        some, table = sources[start : start + WORD], hops[start : start + WORD]
-        table[np.arange(len(some)), some] = 0
+        some = sources[start : start + WORD]
+        table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # what a node is told lies together
+        table[some, np.arange(len(some))] = 0
         for level, nodes, words in levels_from(graph, some):
             for first in range(0, len(nodes), _AT_ONCE):
                 here = slice(first, first + _AT_ONCE)
                 raw = words[here].astype("<u8").view(np.uint8).reshape(-1, 8)
-                node, source = np.nonzero(np.unpackbits(raw, axis=1, bitorder="little"))
-                table[source, nodes[here][node]] = level
+                bits = np.unpackbits(raw, axis=1, count=len(some), bitorder="little")
+                table[nodes[here]] += np.int32(level + 1) * bits
+        hops[start : start + WORD] = table.T
     return hops
 
 
@@ -110,13 +112,14 @@ def components_of(n: int, edges: Ints) -> Ints:
     """`components` of n nodes and edges [m, 2] in either direction."""
     label = np.arange(n)
     i, j = edges.T
-    while True:
-        low, high = np.sort((label[i], label[j]), axis=0)
+    while len(i):
+        low, high = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
         apart = low < high
-        if not apart.any():
-            return np.unique(label, return_inverse=True)[1].astype(np.int64)
+        i, j = i[apart], j[apart]
         # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
         # root is taken or takes one, so that there are O(log n) rounds.
         np.minimum.at(label, high[apart], low[apart])
         while (label[label] < label).any():
             label = label[label]
+    roots = label == np.arange(n)
+    return np.asarray((np.cumsum(roots) - 1)[label])
