@@ -75,13 +75,17 @@ def depths_known() -> list[str]:
 
 
 def load_graph(name: str, folder: Path = Path()) -> Loaded:
-    if name not in HALF:
-        raise SystemExit(f"no graph is called {name}: there are {', '.join(HALF)}")
+    """A graph of the board, or that of a file."""
     if name in GENERATED:
         made = GENERATED[name].make()
         return Loaded(name, HALF[name], made.graph(name), made.depth)
-    graph, depth = READ[name](folder) if name in READ else (graph_named(name, folder), None)
+    if name in HALF:
+        graph, depth = READ[name](folder) if name in READ else (graph_named(name, folder), None)
+    elif Path(name).is_file():
+        graph, depth, name = read_graph(name), None, Path(name).name.partition(".")[0]
+    else:
+        raise SystemExit(f"no file and no graph is called {name}: there are {', '.join(HALF)}")
     # Nodes are numbers, and so are those of all graphs here.
     weights = graph.weights if len(graph.capacities) > 1 else None
     plain = Graph.from_arrays(graph.edges[:, 0], graph.edges[:, 1], weights, ids=graph.n_nodes, name=name)
-    return Loaded(name, HALF[name], plain, depth)
+    return Loaded(name, HALF.get(name, "apart"), plain, depth)

@@ -172,7 +172,7 @@ def run(asked: Namespace) -> Figures:
         def work(name: str, seed: int, loaded: Loaded = loaded) -> Figures:
             return one(ALL[name], loaded, seed, asked)
 
-        each(asked, graph, lambda seed: "auc" if seed < asked.held_out else "cpu", work)
+        each(asked, loaded.name, lambda seed: "auc" if seed < asked.held_out else "cpu", work)
     return {}
 
 
@@ -290,7 +290,7 @@ def main(words: Sequence[str] | None = None) -> None:
     made.add_argument("part", choices=PARTS)
     made.add_argument("files", nargs="*", type=Path, help="of table and bars: what was measured")
     made.add_argument("--peers", type=listed, default=list(ALL), help=f"with commas (default: {','.join(ALL)})")
-    made.add_argument("--graphs", type=listed, default=[], help="with commas (default: the twelve)")
+    made.add_argument("--graphs", type=listed, default=[], help="or files, with commas (default: the twelve)")
     made.add_argument("--skip", type=listed, default=[], metavar="PEER.GRAPH", help="of run: leave these out")
     made.add_argument("--seeds", type=int, default=3)
     made.add_argument("--threads", type=int, default=1, help="of every training (default: 1)")

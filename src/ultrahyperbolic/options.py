@@ -151,7 +151,7 @@ class Options(Compared, total=False):
         Signature | None,
         _geometry(
             "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3. Large "
-            "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000.",
+            "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000, 8,2 above 200,000.",
             metavar="P,Q",
             common=True,
         ),

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..checks import as_integer, check_count, suggestion
 from ..datasets import load, names
+from ..engines.base import EXACT_NODES_ON_CUDA
 from ..geometry import Geometry, Product
 from ..geometry.named import ProductGeometry, described
 from ..graph import Graph, GraphError, as_graph
@@ -31,11 +32,15 @@ class UsualGeometry(Geometry):
     def for_nodes(self, n_nodes: int) -> Geometry:
         """One more dimension of each kind for each tenfold number of pairs above those of 10,000 nodes.
 
-        >>> [UsualGeometry(3, 3).for_nodes(n).name for n in (10_000, 40_000, 100_000)]
-        ['Q^{3,3}', 'Q^{4,4}', 'Q^{5,5}']
+        Where even a GPU looks at parts of the pairs alone, all but two of the time dimensions become space dimensions:
+        with many, pairs far from each other crowd the light cone, and a part seldom meets those that come near.
+
+        >>> [UsualGeometry(3, 3).for_nodes(n).name for n in (10_000, 40_000, 100_000, 300_000)]
+        ['Q^{3,3}', 'Q^{4,4}', 'Q^{5,5}', 'Q^{8,2}']
         """
         kind = 3 + len(str(n_nodes**2 // 10_000**2)) - 1
-        return Geometry(kind, kind, None, self.beta)
+        time = kind if n_nodes <= EXACT_NODES_ON_CUDA else 2
+        return Geometry(2 * kind - time, time, None, self.beta)
 
 
 USUAL = UsualGeometry(3, 3)

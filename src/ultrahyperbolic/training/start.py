@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..geometry import Geometry
 from ..graph import Graph
-from ..graph.hops import SEARCH_BYTES, components, hops_from
+from ..graph.hops import SEARCH_BYTES, WORD, components, hops_from
 from ..rounding import cosh_of_root
 
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
@@ -138,7 +138,7 @@ class SpectralStart:
 def start_bytes(n: int, m: int, spectra: int) -> int:
     """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
-    counting, placing = 4 * entries + 32 * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
+    counting, placing = 4 * entries + (4 * WORD + 32) * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
     return max(counting, placing) + 64 * m if spectra else 0
 
 
