@@ -199,6 +199,14 @@ def test_a_graph_that_nobody_knows_is_named(board):
         board("run", "--graphs", "davies")
 
 
+def test_a_file_is_a_graph_of_the_board(board, tmp_path):
+    from board_graphs import load_graph
+
+    (tmp_path / "three.tsv").write_text("a\tb\t2\nb\tc\t1\n")
+    name, half, graph, depth = load_graph(str(tmp_path / "three.tsv"))
+    assert (name, half, graph.weights.tolist(), depth) == ("three", "apart", [2.0, 1.0], None)
+
+
 SHORT = ("--iterations", "20")
 
 
