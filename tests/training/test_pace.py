@@ -63,7 +63,11 @@ def test_a_time_limit_includes_what_comes_before_and_after_the_training(monkeypa
     assert late.configs[0].iterations < 0.6 * at_once.configs[0].iterations
     assert at_once.configs[0].iterations * 0.01 <= 0.8 * 10.0, "measures and the report have a share"
     assert "too short" not in caplog.text
+    few = f"a time limit of 10 s leaves time for {late.configs[0].iterations} of 1835 iterations"
+    assert [few in line for line in caplog.messages].count(True) == 1
+    caplog.clear()
     gone = fitted(began=now - 60.0)
+    assert "leaves time" not in caplog.text
     assert "a time limit of 10 s is too short: the shortest training takes about 6" in caplog.text
     embedding = gone.train()
     assert embedding.record.stopped.text == "reached the time limit of 10 s"

@@ -121,5 +121,4 @@ def components_of(n: int, edges: Ints) -> Ints:
         np.minimum.at(label, high[apart], low[apart])
         while (label[label] < label).any():
             label = label[label]
-    roots = label == np.arange(n)
-    return np.asarray((np.cumsum(roots) - 1)[label])
+    return np.asarray((np.cumsum(label == np.arange(n)) - 1)[label])

@@ -198,21 +198,34 @@ class Execution:
 
     def _fit_time(self, limit: float) -> None:
         whole = self.configs
-        self.configs = self._fitted_to(limit, whole)
+        self.configs, least = self._fitted_to(limit, whole)
         fitted, asked = self.configs[0].iterations, whole[0].iterations
-        if fitted >= _FEW * asked:
-            return
+        said = fitted >= _FEW * asked
+        if not said and (sampled := self._fit_samples(limit, whole)) is not None:
+            said, least = True, sampled
+        if least > _LATE * limit:
+            self._say(f"a time limit of {limit:g} s is too short: the shortest training takes about {in_words(least)}")
+        elif not said:
+            self._say(f"a time limit of {limit:g} s leaves time for {fitted} of {asked} iterations")
+
+    def _fit_samples(self, limit: float, whole: list[TrainingConfig]) -> float | None:
+        """Train by samples alone and say why, if there is time for many more iterations then; how long it takes."""
+        fitted, asked = self.configs[0].iterations, whole[0].iterations
         why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
         if self.machine.backend == "reference":
             if self._take_samples(why):
-                self.configs = self._fitted_to(limit, [replace(config, finish=0.0) for config in self.configs])
+                self.configs, seconds = self._fitted_to(limit, [replace(each, finish=0.0) for each in self.configs])
+                return seconds
         elif whole[0].parts > 1 and whole[0].finish > 0.0:
-            alone = self._fitted_to(limit, [replace(config, finish=0.0) for config in whole])
+            alone, seconds = self._fitted_to(limit, [replace(each, finish=0.0) for each in whole])
             if alone[0].iterations >= _MORE * fitted:
                 self.configs = alone
                 self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training by samples alone")
+                return seconds
+        return None
 
-    def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
+    def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> tuple[list[TrainingConfig], float]:
+        """The trainings with as many iterations as fit, and the seconds that the whole command takes then."""
         batch = self._batches(configs)[-1]
         pace = Pace.of(self.graph, batch, self.machine)
         after = pace.measuring(self.graph.n_nodes, others_met(self.machine, self.graph.n_nodes))
@@ -220,14 +233,12 @@ class Execution:
             after = self.measuring = max(_SHORTEST, _MEASURING * limit)
         self._after = min(after + _REPORT, _AFTER * limit)
         fitted = pace.fitted(configs[0], (limit - self._spent) * len(batch) / len(configs))
-        least = self._spent + pace.expected(fitted) * len(configs) / len(batch)
-        if least > _LATE * limit:
-            self._say(f"a time limit of {limit:g} s is too short: the shortest training takes about {in_words(least)}")
+        seconds = self._spent + pace.expected(fitted) * len(configs) / len(batch)
         if fitted.iterations == configs[0].iterations:
-            return configs
+            return configs, seconds
         # Of fewer moves each is longer.
         made = configure(self.plan.but(iterations=fitted.iterations), self.graph)
-        return made if configs[0].finish else [replace(config, finish=0.0) for config in made]
+        return made if configs[0].finish else [replace(config, finish=0.0) for config in made], seconds
 
     def _say(self, words: str) -> None:
         if not self.quiet:
