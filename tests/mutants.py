@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant("engines/numba/offsets.py", "-4.0 * spring / tau", "-2.0 * spring / tau", "engines/test_directed.py"),
     Mutant("graph/base.py", "directions[:, ::-1], directions)", "directions, directions)", "graph/test_directed.py"),
-    Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1", "graph/test_hops.py"),
+    Mutant("graph/hops.py", "np.int32(level + 1) * bits", "np.int32(level) * bits", "graph/test_hops.py"),
     Mutant(
         "training/method.py",
         "for name in _MEASURES.values() if",
