@@ -24,7 +24,7 @@ from ultrahyperbolic.cli import main, signals
 sys.addaudithook(count)
 main()
 """
-TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--time-limit", "60")
+TRAIN = ("embed", "karate", "-o", "club", "--overwrite", "--time-limit", "600")
 TRAIN += ("--iterations", "1000000", "--stop", "iterations")
 
 
