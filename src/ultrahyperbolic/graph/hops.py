@@ -28,7 +28,7 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
     hops = np.empty((len(sources), graph.n_nodes), dtype=np.int32)
     for start in range(0, len(sources), WORD):
         some = sources[start : start + WORD]
-        table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # what a node is told lies together
+        table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # a node's hops lie together
         table[some, np.arange(len(some))] = 0
         for level, nodes, words in levels_from(graph, some):
             for first in range(0, len(nodes), _AT_ONCE):
