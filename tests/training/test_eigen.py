@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ultrahyperbolic.training import eigen
 from ultrahyperbolic.training.eigen import eigenvectors
 
 
@@ -39,5 +40,17 @@ def test_a_matrix_of_low_rank_has_eigenvalues_that_are_0_but_for_rounding(k, see
 
 
 def test_a_matrix_that_is_not_finite_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        eigenvectors(np.full((3, 3), np.nan))
+
+
+def test_small_matrices_have_the_bits_of_compiled_code(monkeypatch):
+    rng = np.random.default_rng(0)
+    some = [rng.standard_normal((k, k)) for k in (1, 2, 3, 4, 9, 34, 77)]
+    given = [a + a.T for a in some] + [np.ones((30, 30)), np.eye(7)]
+    interpreted = [eigenvectors(a) for a in given]
+    monkeypatch.setattr(eigen, "_INTERPRETED", 0)
+    for matrix, found in zip(given, interpreted, strict=True):
+        assert [array.tobytes() for array in eigenvectors(matrix)] == [array.tobytes() for array in found]
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
         eigenvectors(np.full((3, 3), np.nan))

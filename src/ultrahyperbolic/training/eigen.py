@@ -6,6 +6,8 @@ LAPACK is a few times as fast, and its last digits are those of the processor it
 from __future__ import annotations
 
 import math
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +15,18 @@ from ..arrays import Floats
 from ..pairs.numba.portable import inner, jit, vectorized
 
 _MOST_STEPS = 60  # of QL to one eigenvalue; three are usual
+_INTERPRETED = 100  # rows at most of matrices that take less time in Python than compilation does
 
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
     """The eigenvalues [k] of a symmetric matrix [k, k], ascending, and its eigenvectors [k, k], one per column."""
-    basis = np.eye(len(matrix))
-    diagonal, beside = _tridiagonal(matrix.copy(), basis)
-    if not _diagonalise(diagonal, beside, basis):
-        raise np.linalg.LinAlgError("the QL steps did not converge: the matrix has entries that are not finite")
+    basis, tridiagonal, diagonalise = np.eye(len(matrix)), _tridiagonal, _diagonalise
+    if len(matrix) <= _INTERPRETED:
+        tridiagonal, diagonalise = _interpreted(tridiagonal), _interpreted(diagonalise)
+    with np.errstate(all="ignore"):
+        diagonal, beside = tridiagonal(matrix.copy(), basis)
+        if not diagonalise(diagonal, beside, basis):
+            raise np.linalg.LinAlgError("the QL steps did not converge: the matrix has entries that are not finite")
     order = np.argsort(diagonal, kind="stable")
     return diagonal[order], basis[order].T
 
@@ -138,3 +144,24 @@ def _diagonalise(diagonal, beside, basis):
                 beside[first] = g
                 beside[last] = 0.0
     return True
+
+
+def _interpreted(function: Any) -> Any:
+    """A compiled function as Python performs it, with the same bits; what it does to rows is done by numpy."""
+
+    def add(row: Floats, factor: float, other: Floats, first: int) -> None:
+        row[first:] += factor * other[first:]
+
+    def dot(a: Floats, b: Floats, first: int) -> Any:
+        products = a[first:] * b[first:]
+        whole = len(products) // 4 * 4
+        s0, s1, s2, s3 = products[:whole].reshape(-1, 4).sum(0)
+        for product in products[whole:]:
+            s0 += product
+        return (s0 + s1) + (s2 + s3)
+
+    def rotate(upper: Floats, lower: Floats, cosine: float, sine: float) -> None:
+        upper[:], lower[:] = cosine * upper - sine * lower, sine * upper + cosine * lower
+
+    rows = {"_add": add, "_dot": dot, "_rotate": rotate}
+    return FunctionType(function.py_func.__code__, {**globals(), **rows})
