@@ -57,6 +57,13 @@ def test_chunks_end_where_a_callback_wants_to_be_called():
     assert called == [7, 10, 14, 20, 21, 28, 30, 35, 40, 42]
 
 
+def test_a_chunk_that_a_callback_cuts_short_does_not_shorten_those_that_follow():
+    engine = Counter()
+    engine.overhead = 10.0
+    run(engine, Count(), 300, callbacks=[Every(100, lambda now: None)])
+    assert engine.asked == [1, 4, 16, 64, 15, 100, 100]
+
+
 def test_a_callback_stops_it_and_the_others_are_called_first():
     seen = []
     outcome = run(Counter(), Count(), 50, callbacks=[Every(4, lambda now: now.iteration == 12), seen.append])

@@ -185,8 +185,9 @@ def run(
             chunks.append(chunk)
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
-            room = room if time_limit is None else min(room, started + time_limit - spent - now)
-            size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
+            room = room if time_limit is None else min(room, started + time_limit - spent - now - engine.overhead)
+            each = max(now - before - engine.overhead, 1e-6) / performed
+            size = max(1, min(4 * max(size, performed), int(room / each)))
             known = ~np.isnan(chunk)
             last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
             progress = Progress(state.iteration, iterations, last, now - started, state, chunks)
