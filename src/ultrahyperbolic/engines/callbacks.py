@@ -20,6 +20,8 @@ from .reference import pair_function
 # Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
 # not depend on the clock.
 _LOOK_EVERY, _GUARD_EVERY = 50, 100
+# The spread of many nodes is that of at least this many of them.
+_SPREAD_NODES = 100_000
 # Where κ of a directed graph starts, in units of the first temperature, and what it is multiplied or divided by.
 START, _HALF_OCTAVE = 0.25, math.sqrt(2.0)
 # Pairs without a tie, and at most as many edges, that the loss is estimated from.
@@ -51,9 +53,10 @@ def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: Bat
     """
 
     def look(state: BatchState) -> None:
+        every = max(1, state.points.shape[1] // _SPREAD_NODES)
         for run, spec in enumerate(specs):
             if relative[run]:
-                spread = _spread_on(spec.manifold, state.points[run, :, : spec.manifold.ambient_dim])
+                spread = _spread_on(spec.manifold, state.points[run, ::every, : spec.manifold.ambient_dim])
                 if spread is not None and np.isfinite(spread):
                     state.record["reach"][run] = spread
 

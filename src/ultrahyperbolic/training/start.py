@@ -163,11 +163,11 @@ class _Spectrum:
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
-        products = np.zeros((len(self.products), len(order)))
+        products = np.zeros((len(order), len(self.products)))
         for k, vector in enumerate(vectors):  # a product of matrices, with its sums in this order
-            products += self.products[:, k, None] * vector
-        found = sign * products / np.sqrt(np.where(large, values, 1.0)) * large
-        return np.asarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
+            products += vector[:, None] * self.products[:, k]
+        found = sign * products.T / np.sqrt(np.where(large, values, 1.0)) * large
+        return np.ascontiguousarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 
 
 def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool) -> Floats:
