@@ -38,7 +38,7 @@ def train(graph, runs):
     configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
     embed_many(graph, configs, measures=False, machine=Machine(backend=backend, precision=precision))
 
-train(Graph.from_arrays(np.arange(30), (np.arange(30) + 1) % 30), 1)  # loads all libraries, and starts their threads
+train(Graph.from_arrays(np.arange(200), (np.arange(200) + 1) % 200), 1)  # loads all libraries, and starts their threads
 ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
 graph = Graph.from_arrays(*ends, ids=n)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew

@@ -26,7 +26,7 @@ class Run(NamedTuple):
     gradient: Floats
     """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in these."""
     scratch: Floats
-    """[6, m], for a small graph [6, pairs]."""
+    """[6, m], for a small graph [6, 2m] or more, and for all pairs."""
     offsets: Floats
     """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j; else [0]."""
     best_offsets: Floats

@@ -69,7 +69,7 @@ class NumbaEngine(Engine):
         if n <= SMALL_NODES:
             i, j = np.sort(self.pairs.edges, axis=1).T
             positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
-            scratch = max(scratch, n * (n - 1) // 2)
+            scratch = max(2 * scratch, n * (n - 1) // 2)
         self._edges = Edges(
             self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness, self.pairs.heights,
             self.pairs.silent,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import exponentials
-from ...pairs.numba.portable import exp, inner, log, log1p
+from ...pairs.numba.portable import allocating, exp, inner, log, log1p
 from .offsets import (
     add_edge_offsets,
     add_offset,
@@ -38,10 +38,15 @@ _LOG_2 = math.log(2.0)
 
 
 @inner
-def pulls_of(excess, met, radius, closeness, tau, rules, pulls):
-    """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
-    n, value, component, shift = len(excess), 0.0, closeness.component, closeness.shift
-    sums, sizes = np.zeros(n + 1), np.zeros(n + 1)
+def pulls_of(room, n, radius, closeness, tau, rules):
+    """The term of n nodes; its slopes in the sums of distances into row 2 of ``room`` [6, n], the rest of it scratch.
+
+    Row 0 has the sums of distances less hops, and row 1 how many they are of.
+    """
+    value, component, shift = 0.0, closeness.component, closeness.shift
+    excess, met, pulls, sums, sizes, slopes = room[0], room[1], room[2], room[3], room[4], room[5]
+    for j in range(n):
+        sums[j] = sizes[j] = slopes[j] = 0.0
     for j in range(n):
         if met[j] > 0.0:
             excess[j] = excess[j] / met[j] + radius * shift[j]
@@ -49,7 +54,6 @@ def pulls_of(excess, met, radius, closeness, tau, rules, pulls):
             sizes[component[j]] += 1.0
     for j in range(n):
         sums[j] = sums[j] / sizes[j] if sizes[j] > 0.0 else 0.0
-    slopes = np.zeros(n + 1)
     for j in range(n):
         pulls[j] = 0.0
         if met[j] > 0.0:
@@ -67,12 +71,15 @@ def pulls_of(excess, met, radius, closeness, tau, rules, pulls):
 
 
 @inner
-def small_closeness(values, radius, closeness, tau, rules, pulls):
-    """The term where all nodes are landmarks, from the distances of all pairs, row after row; slopes into pulls [n]."""
-    n, unit = len(pulls), closeness.unit * radius
-    excess, met, hops, at = np.zeros(n), np.zeros(n), closeness.hops, np.empty(n, np.int64)
+def small_closeness(values, n, radius, closeness, tau, rules, room, at):
+    """The term where all n nodes are landmarks, from the distances of all pairs, row after row.
+
+    ``room`` is as in `pulls_of`, and ``at`` [n] scratch.
+    """
+    unit, excess, met, hops = closeness.unit * radius, room[0], room[1], closeness.hops
     for k in range(n):
         at[closeness.landmarks[k]] = k
+        excess[k] = met[k] = 0.0
     row = 0
     for i in range(n - 1):
         own = hops[at[i]]
@@ -84,7 +91,7 @@ def small_closeness(values, radius, closeness, tau, rules, pulls):
                 met[i] += 1.0
                 met[j] += 1.0
         row += n - i - 1
-    return pulls_of(excess, met, radius, closeness, tau, rules, pulls)
+    return pulls_of(room, n, radius, closeness, tau, rules)
 
 
 @inner
@@ -101,7 +108,7 @@ def add_small_closeness(offsets, points, slopes, closeness, pulls, tau, weights,
         row += n - i - 1
 
 
-@inner
+@allocating
 def closeness_term(run, space, now, prepared, closeness, rules, work, iteration):
     """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an evaluation."""
     if rules.centrality == 0.0:
@@ -113,7 +120,8 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
         first, count = iteration * closeness.few % size, min(size, closeness.few)
     prepared = without_exponentials(space, prepared)
     w, values, slopes = np.empty(n), np.empty(n), np.empty((count, n))
-    excess, met, pulls = np.zeros(n), np.zeros(n), np.empty(n)
+    room = np.zeros((6, n))
+    excess, met, pulls = room[0], room[1], room[2]
     for k in range(count):
         at = (first + k) % size
         i, own, slope = closeness.landmarks[at], closeness.hops[at], slopes[k]
@@ -126,7 +134,7 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
                 met[j] += 1.0
             else:
                 slope[j] = 0.0
-    value = pulls_of(excess, met, space.radius, closeness, now.tau, rules, pulls)
+    value = pulls_of(room, n, space.radius, closeness, now.tau, rules)
     added = np.zeros((len(points), n))
     for k in range(count):
         at = (first + k) % size
@@ -152,7 +160,6 @@ _BEYOND = 1e300
 @inner
 def loss_and_gradient(run, space, now, prepared, edges, work):
     """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
-    # Named outside the loops: taking an array out of a tuple counts it, which costs as much as an edge.
     points, factors, gradient, scratch, ends = run.points, work.factors, run.gradient, run.scratch, edges.ends
     time, tau, scale, m, longest = space.time, now.tau, scale_of(space), len(edges.ends), -np.inf
     least, total = combine(tau, work, gradient)
@@ -200,10 +207,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
         row += n - i - 1
     evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
     take_off_pairs(run.offsets, values)
-    held, node_pulls = 0.0, gradient[0]
+    held, node_pulls = 0.0, work.nodes[2]
     if rules.centrality > 0.0:
-        node_pulls = np.zeros(n)
-        held = small_closeness(values, space.radius, edges.closeness, tau, rules, node_pulls)
+        held = small_closeness(values, n, space.radius, edges.closeness, tau, rules, work.nodes, work.positions[0])
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     for e in range(m):
         edge_values[e] = values[positions[e]]
@@ -223,8 +229,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
         total = sum_of(weights, count)
     else:
         weights[:count] = 0.0
-    references = w[m:] if len(w) >= 2 * m else np.empty(m)
-    loss, rest = rank(edge_values, weaker, edges.silent, tau, least, total, w, pulls, values, references)
+    loss, rest = rank(edge_values, weaker, edges.silent, tau, least, total, w, pulls, values, w[m:])
     gradient[:] = 0.0
     add_offsets(run.offsets, gradient, weights, rest / tau)
     add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)

@@ -50,7 +50,7 @@ from ...pairs.numba.portable import (
     widen,
 )
 from ..base import CELL
-from .arguments import Prepared
+from .arguments import SMALL_NODES, Prepared
 from .offsets import add_offset, both_ways, count_both_ways, spring_of, stretch_tile, stretched, take_off_tile
 
 ROWS = CELL[0]
@@ -75,6 +75,8 @@ _SLACK = 8.0
 # What a slab has come to: the least dissimilarity and the sum relative to it, and the bounds of w that counts and of w
 # that may be nearer than the least.
 LEAST, TOTAL, LOW, HIGH, LOWER, HIGHER = range(6)
+# Numbers from one row to the next, so that no two threads write to one line of the cache.
+_APART = 16
 
 
 class Workspace(NamedTuple):
@@ -98,6 +100,14 @@ class Workspace(NamedTuple):
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
+    states: Floats
+    """[S, _APART] what each slab has come to."""
+    cursors: NDArray[np.int64]
+    """[S, _APART] scratch: which neighbour of each row comes next."""
+    positions: NDArray[np.int64]
+    """[S, pairs of a cell] scratch: those that count."""
+    nodes: Floats
+    """[6, SMALL_NODES] scratch"""
 
 
 def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
@@ -126,6 +136,10 @@ def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = Non
         np.full(6, np.nan),
         np.zeros(d),
         np.array([CUT]),
+        np.zeros((count, _APART)),
+        np.zeros((count, _APART), np.int64),
+        np.zeros((count, ROWS * CELL[1]), np.int64),
+        np.zeros((6, SMALL_NODES)),
     )
 
 
@@ -573,7 +587,7 @@ def prepare(run, space, now, compare, edges, work):
         above, below = int(made_of[4]), int(made_of[5])
     else:
         for octave in range(above + below):
-            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3])
+            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3], work.nodes)
         for k in range(6):
             made_of[k] = wanted[k]
     return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled)
@@ -616,11 +630,10 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
     gradient[:, first:] = 0.0
-    state = np.empty(6)
+    state, cursor, positions = work.states[s], work.cursors[s], work.positions[s]
     state[LEAST], state[TOTAL] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[LOW] = state[LOWER] = -np.inf
     state[HIGH] = state[HIGHER] = 0.5 * far(w)
-    cursor, positions = np.zeros(ROWS, np.int64), np.empty(ROWS * CELL[1], np.int64)
     i = first
     while i < last:
         rows = min(ROWS, last - i)

@@ -184,11 +184,14 @@ def table_octaves(reach, kind):
 
 
 @inner
-def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau):
-    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w < 0 from there on."""
+def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau, room):
+    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w < 0 from there on.
+
+    ``room`` [2, DEGREE + 1] or more is scratch.
+    """
     sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)
     size = math.ldexp(1.0, lowest_octave(kind) + power)
-    values, slopes = np.empty(DEGREE + 1), np.empty(DEGREE + 1)
+    values, slopes = room[0], room[1]
     for segment in range(segments):
         for node in range(DEGREE + 1):
             w = sign * size * (1.0 + (segment + 0.5 + _NODES[node]) / segments)

@@ -66,11 +66,13 @@ def _part(**options: Any) -> Any:
     return compiled
 
 
-inner = _part()
-# The same for what is computed for every pair or tie: a call would cost as much as the function.
-inlined = _part(forceinline=True)
+# What neither makes nor returns arrays does not count references to them, which would cost as much as a tie.
+inner = _part(_nrt=False)
+allocating = _part(_nrt=True)
+# What is computed for every pair or tie: a call would cost as much as the function.
+inlined = _part(_nrt=False, forceinline=True)
 # Loops that become vector instructions. Nothing here lets the compiler reorder or fuse operations.
-vectorized = _part(fastmath={"nnan", "ninf", "nsz"})
+vectorized = _part(_nrt=False, fastmath={"nnan", "ninf", "nsz"})
 
 
 def entry(function: Any) -> Any:

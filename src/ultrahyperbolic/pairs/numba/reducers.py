@@ -29,7 +29,7 @@ from .functions import (
     lowest_octave,
     table_octaves,
 )
-from .portable import asin, asinh, bits, entry, from_bits, inner, jit
+from .portable import allocating, asin, asinh, bits, entry, from_bits, inner, jit
 
 _table_octaves, _fill_octave = entry(table_octaves), entry(fill_octave)
 
@@ -89,7 +89,7 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floa
         above, below = _table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
-        _fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0)
+        _fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0, np.empty((2, DEGREE + 1)))
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
     first = (1023 + lowest_octave.py_func(kind)) << SEGMENT_BITS
@@ -355,7 +355,7 @@ def _count_up_to(values, bound):
     return found
 
 
-@inner
+@allocating
 def _count(values, i, joined, neighbors, others):
     """Neighbours and others at most as far as each of the neighbours ``joined``; values at those become NaN."""
     degree = len(joined)
