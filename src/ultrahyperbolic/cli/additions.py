@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,25 +72,18 @@ def place(
     whole = whole.with_record(replace(whole.record, command=shlex.join(context.obj)))
     with refusing(OSError, TypeError, about="cannot save the embedding: "):
         whole.save(where, overwrite=True)
-    near: dict[Hashable, list[tuple[Hashable, float]]] = {}
+    nodes: list[dict[str, object]] = []
+    lines = []
     for row, node in enumerate(new.ids if as_json else new.ids[:_MOST], len(embedding)):
         apart = whole.distances_from(row)[: len(embedding)]
-        near[node] = [(embedding.ids[int(k)], float(apart[k])) for k in apart.argsort(kind="stable")[:_NEAREST]]
+        first = apart.argsort(kind="stable")[:_NEAREST]
+        near, distances = [embedding.ids[k] for k in first.tolist()], apart[first].tolist()
+        nodes.append({"node": json_id(node), "nearest": list(map(json_id, near)), "distances": distances})
+        words = (f"{shown(old)} ({number(distance)})" for old, distance in zip(near, distances, strict=True))
+        lines.append((shown(node), ", ".join(words)))
     if as_json:
-        nodes = [
-            {
-                "node": json_id(node),
-                "nearest": [json_id(old) for old, _ in found],
-                "distances": [distance for _, distance in found],
-            }
-            for node, found in near.items()
-        ]
         print_json({"folder": str(where), "placed": len(new), "nodes": nodes})
         return
-    lines = [
-        (shown(node), ", ".join(f"{shown(old)} ({number(distance)})" for old, distance in found))
-        for node, found in near.items()
-    ]
     print_table(("new node", "nearest nodes (distance)"), lines)
     if len(new) > _MOST:
         print(f"… and {len(new) - _MOST} more")

@@ -58,13 +58,9 @@ def _reading(help: str, metavar: str | None = None, *, default: Any = None, comm
 
 
 _UNWEIGHTED = _reading("Ignore weights: all ties are equally strong.", default=False)
+_help_all = typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
 _HELP_ALL = inspect.Parameter(
-    "help_all",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
-    ],
+    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _help_all]
 )
 
 

@@ -77,11 +77,8 @@ def rank(
     if by == "centrality" and (doubt := no_hierarchy(record.measures)) is not None:
         note(doubt)
     own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
-    columns = {
-        "rank": ranks_in_words(table),
-        **names(table),
-        "delta": [number(cast("float", value)) for value in table["delta"]],
-    }
+    columns = {"rank": ranks_in_words(table), **names(table)}
+    columns["delta"] = [number(cast("float", value)) for value in table["delta"]]
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     print_columns(columns | _others(table, own))
     for text in words.values():

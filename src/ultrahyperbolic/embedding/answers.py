@@ -197,8 +197,7 @@ def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = No
 def rows_of(columns: Columns) -> Iterator[dict[str, object]]:
     """The rows of a table, of plain values."""
     plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    for row in zip(*plain, strict=True):
-        yield dict(zip(columns, row, strict=True))
+    return (dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True))
 
 
 def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:

@@ -49,8 +49,7 @@ class PointSpace(NamedTuple):
     def distances(self, x: Floats, points: Floats) -> Floats:
         """[n] D_γ (Eq. 9) of a point [d] to points [n, d]; on flat space the squared distance."""
         if self.time == 0:
-            squared: Floats = ((points - x) ** 2).sum(1)
-            return squared
+            return np.asarray(((points - x) ** 2).sum(1))
         if self.time == 1:
             # w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels.
             ratio = x[0] / points[:, 0]
@@ -82,8 +81,7 @@ class PointSpace(NamedTuple):
             squares = chord**2
             inner = squares.sum(1) - 2.0 * squares[:, :time].sum(1)
             turn = np.where(close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0)
-        w: Floats = np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn)
-        return w
+        return np.asarray(np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn))
 
 
 class ProductSpace(NamedTuple):

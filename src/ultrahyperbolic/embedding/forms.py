@@ -15,11 +15,10 @@ from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
 from ..geometry import Manifold
 from ..graph import Graph
-from ..graph.attributes import free_names
 from ..graph.base import html_table, text
 from ..graph.flow import flow
 from ..verdict import MEANINGS, reservations, shows_hierarchy
-from .answers import Columns, interval_words, label_texts, names_at, ranking, ranks_in_words, with_attributes
+from .answers import Columns, interval_words, label_texts, names_at, ranking, ranks_in_words, rows_of, with_attributes
 
 if TYPE_CHECKING:
     import networkx
@@ -71,17 +70,14 @@ def to_networkx(embedding: Embedding) -> networkx.Graph:
     import networkx as nx
 
     result = nx.Graph() if embedding.graph is None else embedding.graph.to_networkx()
-    own: dict[str, list[object]] = {
-        "point": embedding.points.tolist(),
-        "delta": embedding.delta.tolist(),
-        "rank": embedding.rank.tolist(),
-    }
+    own: Columns = {"label": label_texts(embedding.ids, embedding.labels), "point": embedding.points}
+    own |= {"delta": embedding.delta, "rank": embedding.rank}
     if embedding.popularity is not None:
-        own["popularity"] = embedding.popularity.tolist()
-    names = free_names(list(embedding.attributes), [*own, "label"])
-    own |= {names[name]: values.tolist() for name, values in embedding.attributes.items()}
-    for row, (node, label) in enumerate(zip(embedding.ids, label_texts(embedding.ids, embedding.labels), strict=True)):
-        result.add_node(node, **{name: values[row] for name, values in own.items()})
+        own["popularity"] = embedding.popularity
+    table = with_attributes(own, embedding, np.arange(len(embedding)))
+    for node, known in zip(embedding.ids, rows_of(table), strict=True):
+        label = known.pop("label")
+        result.add_node(node, **known)
         if label:
             result.nodes[node].setdefault("label", label)
     return result

@@ -29,7 +29,7 @@ class _Record:
     def from_json(cls, data: Mapping[str, Json]) -> Self | None:
         """The reverse; what has another type than it should is left out. None where something is missing."""
         make: Callable[..., Self] = cls
-        found = {f.name: _READERS[str(f.type)](data.get(f.name)) for f in fields(cls)}
+        found = {f.name: _READERS[str(f.type).removesuffix(" | None")](data.get(f.name)) for f in fields(cls)}
         known = {name: value for name, value in found.items() if value is not None}
         needed = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
         return make(**known) if needed <= known.keys() else None
@@ -224,13 +224,9 @@ def _inner(kind: type[_Record]) -> Callable[[Json], _Record | None]:
 # By the type of a field, what makes its value of plain data; None where it cannot.
 _READERS: dict[str, Callable[[Json], Any]] = {
     "str": _text,
-    "str | None": _text,
     "int": _integer,
-    "int | None": _integer,
     "float": _number,
-    "float | None": _number,
     "Mapping[str, Json]": _mapping,
-    "Mapping[str, Json] | None": _mapping,
     "Mapping[str, str]": _each(_text),
     "Mapping[str, int]": _each(_integer),
     "Mapping[str, float]": _each(_number),
@@ -238,7 +234,6 @@ _READERS: dict[str, Callable[[Json], Any]] = {
     "Sequence[Mapping[str, Json]]": lambda data: (
         [each for each in data if isinstance(each, Mapping)] or None if isinstance(data, list) else None
     ),
-    "Ending | None": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
-    "Timing": _inner(Timing),
-    **{f"{kind.__name__} | None": _inner(kind) for kind in (GraphRecord, Training, Result, RankRecord)},
+    "Ending": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
+    **{kind.__name__: _inner(kind) for kind in (GraphRecord, Training, Result, Timing, RankRecord)},
 }

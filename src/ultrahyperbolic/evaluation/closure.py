@@ -64,13 +64,12 @@ def _triangles(graph: Graph) -> int:
     codes = np.sort(ends[:, 0] * n + ends[:, 1])
     tails, heads = codes // n, codes % n
     first = np.searchsorted(tails, np.arange(n + 1))
-    work = np.cumsum((first[1:] - first[:-1])[heads])
+    counts = np.diff(first)[heads]
+    before = np.cumsum(counts) - counts
     triangles, start = 0, 0
     while start < len(codes):
-        before = int(work[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(work, before + _AT_ONCE, side="right")))
-        middles = heads[start:stop]
-        count = first[middles + 1] - first[middles]
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + _AT_ONCE)))
+        middles, count = heads[start:stop], counts[start:stop]
         at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
         wanted = np.repeat(tails[start:stop], count) * n + heads[at]
         triangles += int((codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted).sum())

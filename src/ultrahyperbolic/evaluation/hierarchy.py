@@ -117,8 +117,7 @@ def pairs_within(component: Ints) -> Iterator[Ints]:
 
 def norm_proxy(points: Tensor) -> Floats:
     """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
-    norms: Floats = points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy()
-    return norms
+    return np.asarray(points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy())
 
 
 def ranks_of(delta: Floats) -> Ints:

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
 from ..graph.flow import heights
-from .links import hold_out_ties
+from .links import HeldOut, hold_out_ties
 
 if TYPE_CHECKING:
     import scipy
@@ -208,8 +208,7 @@ def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibra
     kinds = 10 if graph.is_directed else 6
     if ties < FEWEST_TIES or untied(graph) == 0:
         return Calibration((0.0,) * kinds, (1.0,) * kinds, (1.0, *(0.0,) * (kinds - 1)), fingerprint=graph.fingerprint)
-    fewest, most = _ROUNDS
-    rounds = min(most, max(fewest, math.ceil(_ENOUGH / (MISSING * ties))))
+    rounds = int(np.clip(math.ceil(_ENOUGH / (MISSING * ties)), *_ROUNDS))
     samples = []
     for seed in range(rounds):
         progress(seed / (rounds + 1), f"hiding a tenth of the ties, {seed + 1} of {rounds}")
@@ -221,17 +220,11 @@ def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibra
     tried = _joined(samples)
     steps, chances = _steps(tried)
     _, centre, spread = _standard(_sample(graph, None))
-    return Calibration(
-        tuple(centre.tolist()),
-        tuple(spread.tolist()),
-        tuple(_fitted(samples).tolist()),
-        steps=steps,
-        chances=chances,
-        precision=tuple(np.mean([_precision(sample) for sample in samples], axis=0).tolist()),
-        held_out=int(tried.hidden.sum()),
-        rounds=rounds,
-        fingerprint=graph.fingerprint,
-    )
+    precision = np.mean([_precision(sample) for sample in samples], axis=0)
+    found = {"centre": centre, "spread": spread, "slopes": _fitted(samples)}
+    found |= {"steps": steps, "chances": chances, "precision": precision}
+    plain: dict[str, Any] = {name: tuple(values.tolist()) for name, values in found.items()}
+    return Calibration(**plain, held_out=int(tried.hidden.sum()), rounds=rounds, fingerprint=graph.fingerprint)
 
 
 class _Sample(NamedTuple):
@@ -256,9 +249,8 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
 
     A hot pair that is left out, or that stands for many, would make the shares among the best pairs wrong.
     """
-    rest, hidden = graph, np.empty((0, 2), dtype=np.int64)
-    if seed is not None:
-        rest, hidden = hold_out_ties(graph, MISSING, seed)
+    nothing = HeldOut(graph, np.empty((0, 2), dtype=np.int64))
+    rest, hidden = nothing if seed is None else hold_out_ties(graph, MISSING, seed)
     evidence, rng = Evidence(rest), np.random.default_rng(seed or 0)
     rows = evidence.rows(seed or 0)
     taken = type(evidence.ties)((np.ones(len(hidden)), tuple(hidden.T)), shape=evidence.ties.shape)
@@ -313,8 +305,8 @@ def _precision(sample: _Sample) -> Floats:
     return np.asarray(np.where(last < 0, 0.0, hits[last]) / np.minimum(counts, places[-1]))
 
 
-def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Scores, descending, and the chance of a tie around each, in steps that grow wider."""
+def _steps(sample: _Sample) -> tuple[Floats, Floats]:
+    """Scores [b], descending, and the chance of a tie around each, in steps that grow wider."""
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
     which = np.floor(np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
@@ -328,7 +320,7 @@ def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
     some, likely = _descending(ties, width, found / (1.0 + found))
     none, likelier = _descending(ties, width, _CHANCES)
     doubt = 1.0 / (1.0 + _ODDS * math.exp(min(likely - likelier, 700.0)))
-    return tuple(middle.tolist()), tuple(((1.0 - doubt) * some + doubt * none).tolist())
+    return middle, (1.0 - doubt) * some + doubt * none
 
 
 def _descending(ties: Floats, widths: Floats, shares: Floats) -> tuple[Floats, float]:

@@ -290,11 +290,10 @@ class _Totals:
         """Means and their standard errors."""
         found: dict[str, float] = {}
         if self.nodes:
-            precision, first, strongest, five, ranks, degrees = np.array(self.nodes).T
-            means = {"map": precision, "recall_at_1": first, "strongest_tie": strongest}
-            for name, values in (means | {f"precision_at_{_NEAREST}": five}).items():
-                found[name] = float(values.mean())
-                found[f"{name}_error"] = _error(values)
+            *means, ranks, degrees = np.array(self.nodes).T
+            names = ("map", "recall_at_1", "strongest_tie", f"precision_at_{_NEAREST}")
+            for name, values in zip(names, means, strict=True):
+                found[name], found[f"{name}_error"] = float(values.mean()), _error(values)
             found["mean_rank"], found["mean_rank_error"] = _ratio(ranks, degrees)
         found["violated_orders"], found["violated_orders_error"] = _ratio(*np.array(self.violated).T)
         return found

@@ -133,8 +133,7 @@ def _scaled_plane(embedding: Embedding) -> Floats:
     """The plane, centred and as large as viewers of graphs expect."""
     places = plane(embedding)
     places = places - (places.max(0) + places.min(0)) / 2.0
-    drawn: Floats = places * (_SPAN / max(float(np.ptp(places, axis=0).max()), 1e-300))
-    return drawn
+    return np.asarray(places * (_SPAN / max(float(np.ptp(places, axis=0).max()), 1e-300)))
 
 
 def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Write:

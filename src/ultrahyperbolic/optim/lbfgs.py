@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.primitives import Quadric
 from ..rounding import dot, root
 
 # Armijo's and Wolfe's constants, those of every textbook.
@@ -68,8 +67,11 @@ class PhiLBFGS:
         """The same step as a generator that asks for evaluations, so that several can be answered at once."""
         points = _vector(at.points)
         gradient = self._through_phi(points, _vector(at.gradient))
-        if not self._pairs:
-            yield from self._probe(points, gradient)
+        if not self._pairs and (length := _norm(gradient)) > 0.0:
+            # The smallest move above rounding tells the curvature: -∇ alone does not say how far to go.
+            move = -(_PROBE * _norm(points) / length) * gradient
+            if (reached := (yield from self._try(points + move))) is not None:
+                self._learn(move, self._through_phi(points + move, _vector(reached.gradient)) - gradient)
         found = yield from self._search(points, at.value, gradient, self._newton(gradient))
         if found is None and self._pairs:
             expected, length = self.expected, self.length
@@ -77,15 +79,6 @@ class PhiLBFGS:
             found = yield from self._search(points, at.value, gradient, -gradient)
             self.expected, self.length = expected, length
         return found
-
-    def _probe(self, points: Vector, gradient: Vector) -> Generator[Tensor, tuple[float, Tensor], None]:
-        """Learn the curvature from the smallest move above rounding: -∇ alone does not say how far to go."""
-        length = _norm(gradient)
-        if length > 0.0:
-            move = -(_PROBE * _norm(points) / length) * gradient
-            reached = yield from self._try(points + move)
-            if reached is not None:
-                self._learn(move, self._through_phi(points + move, _vector(reached.gradient)) - gradient)
 
     @np.errstate(all="ignore")
     def _through_phi(self, z: Vector, gradient: Vector) -> Vector:
@@ -98,8 +91,19 @@ class PhiLBFGS:
             return _vector(pulled)
         if quadric.time == 0:
             return gradient
+        # In closed form: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the other.
         found = gradient + 0.0
-        _pull_back(z[..., :flat], found[..., :flat], quadric)
+        (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time : flat]) for v in (z, found))
+        reach = root(-quadric.beta + _sum(space * space))
+        if quadric.time == 1:  # the upper sheet, whatever t is
+            of_space += of_time / reach * space
+            of_time[...] = 0.0
+            return found
+        length = root(_sum(time * time))
+        unit = time / length
+        along = _sum(of_time * unit)
+        of_space += along / reach * space
+        of_time[...] = reach / length * (of_time - along * unit)
         return found
 
     @np.errstate(all="ignore")
@@ -168,21 +172,6 @@ class PhiLBFGS:
         # Only a positive curvature, told from rounding, keeps H positive definite.
         if product > math.sqrt(torch.finfo(_tensor(move).dtype).eps) * _norm(move) * _norm(change):
             self._pairs.append((move, change, product))
-
-
-def _pull_back(z: Vector, gradient: Vector, quadric: Quadric) -> None:
-    """The same in closed form, in place: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the other."""
-    (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
-    reach = root(-quadric.beta + _sum(space * space))
-    if quadric.time == 1:  # the upper sheet, whatever t is
-        of_space += of_time / reach * space
-        of_time[...] = 0.0
-        return
-    length = root(_sum(time * time))
-    unit = time / length
-    along = _sum(of_time * unit)
-    of_space += along / reach * space
-    of_time[...] = reach / length * (of_time - along * unit)
 
 
 def _vector(tensor: Tensor) -> Vector:

@@ -18,6 +18,7 @@ from ..graph import Graph
 from ..loop import Progress, run
 from ..objective import RankedPairs
 from ..training.config import TrainingConfig
+from ..training.train import problem_of
 
 SAMPLES = 42_000
 # Draws made at once: this bounds the memory.
@@ -94,14 +95,7 @@ def embed_sampled(
     """Train on the sampled loss, on one thread by default; after an iteration, print the expected time to stderr."""
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
-    engine = ResampledEngine(
-        RankedPairs.of(graph),
-        [config.spec()],
-        best_every=config.best_every,
-        device=device,
-        seeds=[config.seed],
-        threads=threads,
-    )
+    engine = ResampledEngine(*problem_of(graph, [config]), device=device, seeds=[config.seed], threads=threads)
 
     def tell(progress: Progress[BatchState]) -> None:
         if progress.iteration == 1 and not quiet:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,28 +51,22 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
         raise ValueError(f"a spread needs at least 2 seeds, got {count}")
     graph = karate()
     announce(DIFFERENCES, quiet)
-    embeddings, scores = _columns(graph, settings, count, "Table 1, the scripts' recipe", quiet)
-    literal, text = _columns(graph, text_settings, count, "Table 1, the text's recipe", quiet)
+    embeddings, scores = _columns(graph, settings, count, "the scripts' recipe", quiet)
+    literal, text = _columns(graph, text_settings, count, "the text's recipe", quiet)
     # The text says when to stop and not which points are kept: the last ones above, here those of the lowest loss.
-    _, text_best = _columns(
-        graph,
-        lambda **about: text_settings(**about) | Settings(keep="best"),
-        count,
-        "Table 1, the text's recipe, lowest loss",
-        quiet,
-    )
+    _, text_best = _columns(graph, text_settings, count, "the text's recipe, lowest loss", quiet, keep="best")
     leaders = [graph.index(node) for node in LEADERS]
     norms = [norm_proxy(torch.from_numpy(np.array(e.points))) for e in embeddings[count : 2 * count]]
     proxy = np.array([leader_ranks(norm, leaders) for norm in norms])
     # Flat space with the first coordinate started at random like the others.
     recipe = settings(weighted=True, q=None)
     flat = [configured(recipe, flat=4, seed=seed, perturb_first=True) for seed in range(count)]
-    free = np.array([_scores(graph, e) for e in _train(graph, flat, "R⁴, all coordinates", quiet)])
+    _, free = _train(graph, flat, "R⁴, all coordinates", quiet)
     # Temperature 1 instead of 0.01, with a step that suits it: the table depends on τ as much as on q.
     recipe = settings(weighted=True, q=0)
     recipe.update(Settings(temperature=(1.0, 1.0), step=3e-3, drop_below=None, iterations=3000))
     hot = [configured(recipe, p=4, q=0, seed=seed) for seed in range(min(count, 12))]
-    warm = np.array([_scores(graph, e) for e in _train(graph, hot, "Q^{4,0} at temperature 1", quiet)])
+    _, warm = _train(graph, hot, "Q^{4,0} at temperature 1", quiet)
     beside = {f"{key}_text": values for key, values in text.items()}
     beside |= {f"{key}_text_best": values for key, values in text_best.items()}
     beside |= {"norm_proxy": proxy, "R4_all_coordinates": free, "Q4_0_temperature_1": warm}
@@ -109,22 +104,25 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 
 
 def _columns(
-    graph: Graph, recipe: Recipe, count: int, title: str, quiet: bool
+    graph: Graph, recipe: Recipe, count: int, title: str, quiet: bool, **more: Any
 ) -> tuple[list[Embedding], dict[str, NDArray[np.float64]]]:
-    """The trainings of a recipe, geometry after geometry, and the scores [seeds, rows] of each geometry."""
+    """The trainings of a recipe and ``more`` settings, geometry by geometry, and the scores [seeds, rows] of each."""
     configs = [
-        configured(recipe(weighted=True, q=found.q), p=found.p, q=found.q, flat=found.flat, seed=seed)
+        configured(recipe(weighted=True, q=found.q), p=found.p, q=found.q, flat=found.flat, seed=seed, **more)
         for found in GEOMETRIES.values()
         for seed in range(count)
     ]
-    embeddings = _train(graph, configs, f"{title}, {count} seeds", quiet)
-    found = np.array([_scores(graph, embedding) for embedding in embeddings]).reshape(len(GEOMETRIES), count, -1)
-    return embeddings, dict(zip(GEOMETRIES, found, strict=True))
+    embeddings, found = _train(graph, configs, f"Table 1, {title}, {count} seeds", quiet)
+    return embeddings, dict(zip(GEOMETRIES, found.reshape(len(GEOMETRIES), count, -1), strict=True))
 
 
-def _train(graph: Graph, configs: Sequence[TrainingConfig], title: str, quiet: bool) -> list[Embedding]:
+def _train(
+    graph: Graph, configs: Sequence[TrainingConfig], title: str, quiet: bool
+) -> tuple[list[Embedding], NDArray[np.float64]]:
+    """Trainings, and their scores [trainings, rows]."""
     with progress(title, configs[0].iterations, quiet) as callback:
-        return embed_many(graph, configs, measures=False, callbacks=[callback])
+        embeddings = embed_many(graph, configs, measures=False, callbacks=[callback])
+    return embeddings, np.array([_scores(graph, embedding) for embedding in embeddings])
 
 
 def _scores(graph: Graph, embedding: Embedding) -> list[float]:

@@ -88,31 +88,20 @@ def _coauthors(figures: Figures) -> list[str]:
     problem = problem_of(graph, [config])
     rows = [("paper: 42,000 non-edges an edge drawn anew each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)]
 
-    def add(key: str, label: str, engine: Engine, iterations: int) -> None:
-        figures[key] = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations
-        rows.append((label if iterations == ITERATIONS else f"{label} (from {iterations})", figures[key]))
+    def add(loss: str, device: str, engine: Engine, iterations: int, label: str) -> None:
+        seconds = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations
+        figures[f"nips_{loss}_{device}_seconds"] = seconds
+        rows.append((label if iterations == ITERATIONS else f"{label} (from {iterations})", seconds))
 
-    backend = resolve(Machine("cpu"), graph.n_nodes).backend
-    add(
-        "nips_exact_cpu_seconds", f"the exact loss, {backend}, {usable_threads()} threads",
-        make_engine(problem, Machine("cpu")), _NIPS_ITERATIONS,
-    )  # fmt: skip
-    place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    where = torch.cuda.get_device_name(place) if place.type == "cuda" else f"{usable_threads()} threads"
-    if place.type == "cuda":
-        add(
-            "nips_exact_cuda_seconds",
-            f"the exact loss, {where}",
-            make_engine(problem, Machine("cuda")),
-            ITERATIONS,
-        )
-    sampled = ResampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
-    add(
-        f"nips_sampled_{place.type}_seconds",
-        f"{SAMPLES:,} drawn as in the paper, torch, {where}",
-        sampled,
-        _SAMPLED_ITERATIONS[place.type],
-    )
+    where, device = f"{usable_threads()} threads", "cpu"
+    backend, exact = resolve(Machine("cpu"), graph.n_nodes).backend, make_engine(problem, Machine("cpu"))
+    add("exact", "cpu", exact, _NIPS_ITERATIONS, f"the exact loss, {backend}, {where}")
+    if torch.cuda.is_available():
+        where, device = torch.cuda.get_device_name("cuda"), "cuda"
+        add("exact", "cuda", make_engine(problem, Machine("cuda")), ITERATIONS, f"the exact loss, {where}")
+    sampled = ResampledEngine(problem.pairs, problem.specs, device=torch.device(device), seeds=[config.seed])
+    label = f"{SAMPLES:,} drawn as in the paper, torch, {where}"
+    add("sampled", device, sampled, _SAMPLED_ITERATIONS[device], label)
     return [
         "10,000 iterations on the co-authors of NIPS, Q^{3,1}:",
         "",

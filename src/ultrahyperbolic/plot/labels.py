@@ -1,5 +1,6 @@
 """Names on a matplotlib figure, beside their nodes, without overlaps."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,19 +40,15 @@ def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, o
 
     def best_of(node: int, extent: Floats, away: float, sides: Any) -> tuple[Floats | None, float]:
         """The free place ``away`` from a node that covers the fewest dots, if any; earlier ``sides`` cost less."""
-        best: Floats | None = None
-        least = np.inf
+        free: list[tuple[Floats, float]] = []
         for number, side in enumerate(np.array(sides)):
             middle = points[node] + away * side + 0.5 * np.sign(np.round(2.0 * side)) * extent
             low, high = middle - extent / 2.0, middle + extent / 2.0
             is_outside = (low < 3.0).any() or (high > size - 3.0).any()
-            if is_outside or any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
-                continue
-            hit = _covers(low, high, points, radii, node)
-            cost = min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number
-            if cost < least:
-                best, least = middle, cost
-        return best, least
+            if not is_outside and not any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
+                hit = _covers(low, high, points, radii, node)
+                free.append((middle, min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number))
+        return min(free, key=lambda place: place[1], default=(None, math.inf))
 
     for number, node in enumerate(order.tolist()):
         text, important = texts[node], number < ALWAYS

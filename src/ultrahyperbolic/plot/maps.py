@@ -109,8 +109,7 @@ def _scales(beyond: Floats) -> Floats:
         too_wide = np.exp(-beyond / scale[:, None]).sum(1) > wanted
         high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
         scale = np.where(np.isinf(high), 2.0 * scale, 0.5 * (low + np.minimum(high, 1e300)))
-    found: Floats = np.clip(scale, 1e-6 * typical, 1e6 * typical)
-    return found
+    return np.asarray(np.clip(scale, 1e-6 * typical, 1e6 * typical))
 
 
 def _spread(links: Pairs, mass: Floats) -> Floats:
@@ -162,8 +161,7 @@ def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
     x, y = np.moveaxis(places.astype(np.float32), -1, 0)
     across, up = x[:, :, None] - x[:, None, some], y[:, :, None] - y[:, None, some]
     share = (mass[:, None, some] * (n / len(some))).astype(np.float32) / (across**2 + up**2 + np.float32(_SOFTNESS))
-    away: Floats = mass[..., None] * np.stack(((share * across).sum(-1), (share * up).sum(-1)), axis=-1)
-    return away
+    return np.asarray(mass[..., None] * np.stack(((share * across).sum(-1), (share * up).sum(-1)), axis=-1))
 
 
 def _sums(where: Ints, values: Floats, n: int) -> Floats:
@@ -178,8 +176,7 @@ def _unit(places: Floats) -> Floats:
     directions = np.linalg.eigh(places.T @ places)[1][:, ::-1]
     turned = places @ (directions * np.sign(directions[np.abs(directions).argmax(0), [0, 1]]))
     turned -= 0.5 * (turned.max(0) + turned.min(0))
-    found: Floats = turned / max(float(np.linalg.norm(turned, axis=1).max()), 1e-12)
-    return found
+    return np.asarray(turned / max(float(np.linalg.norm(turned, axis=1).max()), 1e-12))
 
 
 def _packed(parts: list[Floats]) -> Floats:

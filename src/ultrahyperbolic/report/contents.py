@@ -178,10 +178,8 @@ def _near(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: 
     k, n = min(NEAREST, len(embedding) - 1), len(embedding)
     looked = n - 1 if n <= _SMALL else _LOOKED_AT
     indices, lengths = _nearest(embedding, shown, looked)
-    free = [np.empty(0, np.int64)] * len(indices)
-    if graph is not None:
-        untied = ~are_edges(graph, shown.nodes[:, None], indices)
-        free = [np.flatnonzero(row)[:NEAREST] for row in untied]
+    untied = np.zeros(indices.shape, bool) if graph is None else ~are_edges(graph, shown.nodes[:, None], indices)
+    free = [np.flatnonzero(row)[:NEAREST] for row in untied]
     used = np.concatenate([indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))])
     place = positions_in(shown.nodes, n)
     others = np.unique(used[place[used] < 0])

@@ -112,10 +112,8 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
     rounding = 4 * manifold.ambient_dim * torch.finfo(x.dtype).eps * x.norm(dim=-1) * y.norm(dim=-1)
     kind = torch.where(along < -radius_square, 0, torch.where(along < radius_square, 2, 3))
     # A definite metric has one kind of geodesic; antipodes of a sphere are joined by all of them.
-    if geometry.q == 0:
-        kind[:] = 0
-    elif geometry.p == 0:
-        kind[:] = 2
+    if not geometry.has_cone:
+        kind[:] = 0 if geometry.q == 0 else 2
     kind[(along + radius_square).abs() <= rounding] = 1
     return kind.to(torch.int8).numpy()
 

@@ -106,14 +106,12 @@ def _centre(contents: Contents) -> str:
     nodes = contents.data["nodes"]
     top = _with_ranks(contents, range(len(nodes["rank"]))[:_TOLD], "rank", "rank")
     if shows_hierarchy(contents.measures):
-        are = "nodes are" if len(top) > 1 else "node is"
-        near = "they lie" if len(top) > 1 else "it lies"
+        are, near = ("nodes are", "they lie") if len(top) > 1 else ("node is", "it lies")
         words = f"The most central {are} {join_words(top)}: {near} closest to all the others."
     else:
         have = "have" if len(top) > 1 else "has"
         words = f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
-    ten = {name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")}
-    alike = alike_words(ten)
+    alike = alike_words({name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")})
     return f"{words} Neighbouring ranks that cannot be told apart: {alike}." if alike else words
 
 
