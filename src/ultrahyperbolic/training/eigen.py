@@ -6,6 +6,7 @@ LAPACK is a few times as fast, and its last digits are those of the processor it
 from __future__ import annotations
 
 import math
+from itertools import count
 from types import FunctionType
 from typing import Any
 
@@ -15,13 +16,15 @@ from ..arrays import Floats
 from ..pairs.numba.portable import inner, jit, vectorized
 
 _MOST_STEPS = 60  # of QL to one eigenvalue; three are usual
-_INTERPRETED = 100  # rows at most of matrices that take less time in Python than compilation does
+# The first matrix of a process with no more rows than this takes less time in Python than to compile for; more matrices
+# are worth it.
+_INTERPRETED, _calls = 100, count()
 
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
     """The eigenvalues [k] of a symmetric matrix [k, k], ascending, and its eigenvectors [k, k], one per column."""
     basis, tridiagonal, diagonalise = np.eye(len(matrix)), _tridiagonal, _diagonalise
-    if len(matrix) <= _INTERPRETED:
+    if next(_calls) == 0 and len(matrix) <= _INTERPRETED:
         tridiagonal, diagonalise = _interpreted(tridiagonal), _interpreted(diagonalise)
     with np.errstate(all="ignore"):
         diagonal, beside = tridiagonal(matrix.copy(), basis)
