@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner, Result
 
 from ultrahyperbolic.cli import app
+
+# A runner makes the whole command anew for every call: once is enough.
+testing._get_command = cache(testing._get_command)
 
 FEW = ("--iterations", "60")
 

@@ -174,15 +174,15 @@ def test_a_folder_with_other_things_keeps_them(call):
     ],
 )
 def test_options_reach_the_training(call, options, config):
-    result = call(f"embed karate -o club --iterations 21 {options}")
+    result = call(f"embed karate -o club --no-report --iterations 21 {options}")
     assert result.exit_code == 0
     found = record("club")["config"]
     assert {key: found[key] for key in config} == config
 
 
 def test_the_preset_tells_where_text_and_scripts_differ(call):
-    assert "their text differs" in call("embed karate -o club --iterations 21 --preset paper").stderr
-    assert call("embed karate -o club --iterations 21 --preset paper --quiet --overwrite").stderr == ""
+    assert "their text differs" in call("embed karate -o club --no-report --iterations 21 --preset paper").stderr
+    assert call("embed karate -o club --no-report --iterations 21 --preset paper --quiet --overwrite").stderr == ""
 
 
 def test_the_backend_is_the_one_asked_for(call):

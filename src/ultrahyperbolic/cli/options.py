@@ -24,9 +24,12 @@ def option(*names: str, panel: str | None = None, rare: bool = False, **settings
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        for parameter in context.command.params:
-            parameter.hidden = False  # type: ignore[attr-defined]
+        hidden: list[Any] = [parameter for parameter in context.command.params if getattr(parameter, "hidden", False)]
+        for parameter in hidden:
+            parameter.hidden = False
         print(context.get_help())
+        for parameter in hidden:
+            parameter.hidden = True
         raise typer.Exit
 
 
