@@ -71,7 +71,7 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
         why = f"in {100 * violated:.1f} % of comparisons an untied pair lies closer than a tied one"
     else:
         return None
-    return f"the fit is poor: {why}. More iterations or another geometry may help"
+    return f"the fit is poor: {why}. More dimensions or another geometry may help"
 
 
 def reservations(measures: Mapping[str, float]) -> list[str]:

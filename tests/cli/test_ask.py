@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -53,6 +54,10 @@ def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
     Path("three-ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
     call("embed", "three-ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
     call("embed", "three-ties.tsv", "--directed", "-o", "ways", *FEW, "--no-report", "--quiet")
+    assert "newer" not in call("suggest", "few").stderr
+    later = Path("few/embedding.parquet").stat().st_mtime + 1
+    os.utime("three-ties.tsv", (later, later))
+    assert "three-ties.tsv is newer than the embedding, whose ties are used" in call("suggest", "few").stderr
     Path("three-ties.tsv").unlink()
     result = call("suggest", "few")
     assert "scores: they need 20 ties or more" in result.stderr

@@ -376,6 +376,6 @@ def test_the_output_counts_components_and_rows_left_out(call, tmp_path):
     (tmp_path / "ties.csv").write_text("a,b,1\nb,c,2\nx\nd,e,2\nd,f,no\n", encoding="utf-8")
     words = "embed ties.csv -o club --iterations 5 --no-report --skip-bad-rows"
     result = call(words)
-    assert "note: ties.csv: 2 bad rows left out, the first on line 3\n" in result.stderr
+    assert "note: ties.csv: 2 bad rows of 5 left out, the first on line 3\n" in result.stderr
     assert result.stdout.startswith("ties.csv: 5 nodes, 3 ties, 2 components\n  bad rows skipped: 2\n")
     assert json.loads(call(f"{words} --overwrite --json").stdout)["graph"]["components"] == 2

@@ -19,7 +19,7 @@ GRAPHS = {
     "only a header": ("source,target\n", "nothing in it but a header"),
     "one node": ("a,a,1\n", "has one node, 'a'"),
     "no edges": ("a,a,1\nb,b,1\n", "has 2 nodes and no ties"),
-    "nothing to order": ("a,b,2\nb,c,2\na,c,2\n", "nothing to order: each of its 3 pairs is tied with weight 2"),
+    "nothing to order": ("a,b,2\nb,c,2\na,c,2\n", "nothing to order: every pair of its 3 nodes is tied with weight 2"),
     "zero": ("a,b,1\nb,c,0\n", "line 2 ('b' - 'c'): the weight is 0"),
     "negative": ("a,b,1\nb,c,-3\n", "line 2 ('b' - 'c'): the weight is -3"),
     "nan": ("a,b,nan\nb,c,1\n", "line 1 ('a' - 'b'): the weight is nan"),
@@ -69,7 +69,7 @@ def test_signatures_that_do_not_parse(refuse, signature):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ("--signature 0,0", "p + q must be at least 1"),
+        ("--signature 0,0", "the sum p + q must be at least 1"),
         ("--signature 3,1 --dim 4", "--signature 3,1 gives the dimension, 4: leave dim out"),
         ("--signature flat --beta -2", "flat space has no curvature"),
         ("--signature flat --optimizer phi", "flat space has none"),

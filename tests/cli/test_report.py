@@ -102,16 +102,16 @@ def test_report_writes_the_same_page_again(call):
     ],
     ids=["gone", "changed", "damaged", "no record"],
 )
-def test_a_graph_that_is_not_at_hand_is_a_note(call, change, why):
+def test_where_the_graph_is_not_at_hand_the_ties_of_the_folder_are_drawn(call, change, why):
     Path("ties.csv").write_text(TIES)
     call("embed ties.csv -o club --iterations 5 --quiet")
     shutil.copy("ties.csv", "copy.csv")
     change()
     result = call("report club")
     assert result.exit_code == 0
-    assert result.stderr.startswith(f"note: the graph cannot be drawn, as {why}")
-    assert result.stderr.endswith("give it with --graph\n")
-    assert page_data("club")["edges"] is None
+    assert result.stderr.startswith(f"note: {why}")
+    assert result.stderr.endswith("the report has the ties that were embedded; to read others, pass --graph\n")
+    assert page_data("club")["edges"] is not None
     assert call("report club --graph copy.csv").stderr == "note: columns: 'who' – 'whom', weight 'calls'\n"
     assert page_data("club")["edges"] is not None
 
@@ -149,7 +149,7 @@ def test_an_embedding_of_python_s_finds_its_graph(call, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_shown_is_refused(call, refuse, club):
-    assert refuse("report nowhere") == "nowhere: no such folder; give one embed wrote"
+    assert refuse("report nowhere") == "nowhere: no such folder; give a folder that embed wrote"
     Path("other.txt").write_text("1 2 1\n3 99 2\n")
     assert refuse("report", club, "--graph", "other.txt").endswith("such as '99'")
 

@@ -283,7 +283,7 @@ def test_settings_are_those_of_the_folder(refuse, begun, more):
 
 
 def test_nothing_to_go_on_with(refuse, call):
-    assert refuse("embed --resume nowhere") == "nowhere: no such folder; give one embed wrote"
+    assert refuse("embed --resume nowhere") == "nowhere: no such folder; give a folder that embed wrote"
     uh.embed(KARATE, p=2, q=1, iterations=5, quiet=True).save("club")
     assert refused(refuse) == "club holds no training of the command embed: there is nothing to continue"
     assert refuse("embed").startswith("Missing argument 'GRAPH'")

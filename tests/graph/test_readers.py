@@ -675,11 +675,27 @@ def test_bad_rows_are_left_out_on_request_and_counted(write):
     file = write('who,whom,calls\na,b,2\nb,c\nc,,1\n# note\nd,a,x\nb,d,-1\nc,d,nan\n"c",d,"1.5"\nx,y,1,2\na,d,0\n')
     with pytest.raises(GraphError, match="line 3: 2 columns where 3"):
         read_graph(file)
-    with pytest.warns(UserWarning, match=r"7 bad rows left out, the first on line 3"):
+    with pytest.warns(UserWarning, match=r"7 bad rows of 9 left out, the first on line 3"):
         graph = read_graph(file, skip_bad_rows=True)
     assert list(graph.ids) == ["a", "b", "c", "d"]
     assert graph.weights.tolist() == [2.0, 1.5]
     assert graph.policies == {"bad_rows_skipped": 7}
+
+
+def test_a_quote_left_open_spoils_its_own_row_alone(write):
+    rows = [f"n{k},n{k + 1},1" for k in range(20)]
+    rows[3] = 'n3,"n4,1'
+    with pytest.warns(UserWarning, match=r"1 bad row of 20 left out, the first on line 5"):
+        graph = read_graph(write("\n".join(["source,target,weight", *rows])), skip_bad_rows=True)
+    assert graph.n_edges == 19
+
+
+def test_the_header_says_how_many_columns_there_are(write):
+    file = write("source,target,weight\na,b,2\nb,c\n")
+    with pytest.raises(GraphError, match="line 3: 2 columns where 3 are expected"):
+        read_graph(file)
+    with pytest.warns(UserWarning, match=r"1 bad row of 2 left out"):
+        assert read_graph(file, skip_bad_rows=True).n_edges == 1
 
 
 def test_where_no_row_is_bad_skipping_changes_nothing(write):

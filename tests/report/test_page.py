@@ -168,7 +168,9 @@ def test_the_lead_tells_the_size_the_communities_the_centre_and_what_fits_worst(
         "There are 3 communities; by their strongest members, they are c and d (3); b and a (2); x and y (2)." in about
     )
     assert "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties." in " ".join(about.split())
-    assert "Neighbouring ranks that cannot be told apart: " in about
+    assert "they lie closest to the others of their part" in about
+    ranking = read(found).sections["ranking"]
+    assert "Neighbouring ranks of the first ten that cannot be told apart: " in ranking
 
 
 def test_strong_ties_that_came_out_long_are_listed(club):

@@ -50,7 +50,7 @@ def test_a_reason_counts_common_neighbours_and_looks_at_the_map(club):
             assert words[0] == f"{shared} common neighbour{'s' * (shared > 1)}"
         else:
             three = any(hops[node] & hops[row.neighbor] for node in hops[row.node])
-            assert words[0] == ("neighbours that are tied" if three else "no short path")
+            assert words[0] == ("their neighbours are tied" if three else "no short path")
     near = table[table["reason"].str.endswith("near on the map")]
     assert 0 < len(near) < len(table)
     for row in near.itertuples():

@@ -13,7 +13,7 @@ from . import options as opt
 from .errors import Refused, reason, refusing
 from .output import json_id, note, number, print_columns, print_json, print_table, shown, write_csv
 from .queries import find_row
-from .sources import check_unread, find_graph, graph_name, graph_of, open_embedding
+from .sources import check_unread, find_graph, graph_name, graph_of, newer_file, open_embedding
 
 if TYPE_CHECKING:
     import pandas
@@ -118,6 +118,8 @@ def suggest(
     if graph is None and embedding.ties is not None and not embedding.is_directed:
         check_unread(reading)
         known = embedding
+        if file := newer_file(embedding.record, folder):
+            note(f"{file} is newer than the embedding, whose ties are used: pass --graph to read the file")
     else:
         data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
         if data is None or why:

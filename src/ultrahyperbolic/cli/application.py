@@ -52,7 +52,8 @@ class _OneLineErrors(TyperGroup):
             result = run()
             sys.stdout.flush()
         except typer.TyperException as error:
-            text = " ".join(error.format_message().split())
+            text = " ".join(error.format_message().split()).replace("Value error, ", "")
+            text = text.replace("Input should be", "it must be")
             context = getattr(error, "ctx", None)  # of errors in how the command was called
             more = "" if context is None else f" (see {context.command_path} --help)"
             print(f"error: {text.rstrip('.') if more else text}{more}", file=sys.stderr)

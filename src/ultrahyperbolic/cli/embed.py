@@ -69,8 +69,8 @@ def embed(
     distances or costs, pass --weights-are-distances (docs/graphs.md).
 
     The output folder gets embedding.parquet (node, coordinates, delta,
-    rank), run.json (settings, versions, measures) and report.html, to open
-    in a browser. Ctrl-C and --time-limit keep the best points so far;
+    rank, and the ties), run.json (settings, versions, measures) and
+    report.html, to open in a browser. Ctrl-C and --time-limit keep the best points so far;
     --resume continues from there.
 
     Examples:

@@ -46,7 +46,10 @@ def report(
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-    if data is None:
+    if data is None and embedding.ties is not None and not embedding.is_directed:
+        data = embedding.ties
+        note(f"{why}: the report has the ties that were embedded; to read others, pass --graph")
+    elif data is None:
         note(f"the graph cannot be drawn, as {why}: give it with --graph")
 
     from ..report import write_report

@@ -134,6 +134,15 @@ def graph_of(
     return None if found is None or why else aligned(found, embedding, folder), why
 
 
+def newer_file(record: RunRecord, folder: Path) -> Path | None:
+    """A file that the graph may have come from and that was written after the embedding."""
+    from ..embedding.store import TABLE
+
+    files = _files(record.graph.source, record.graph.file, folder) if record.graph and record.graph.source else []
+    written = (folder / TABLE).stat().st_mtime
+    return next((path for path in files if path.stat().st_mtime > written), None)
+
+
 def check_unread(options: Reading) -> None:
     """Refuse options of reading where ``--graph`` names nothing to read."""
     if options:
@@ -193,7 +202,8 @@ def open_saved(folder: Path) -> Saved:
 def check_folder(folder: Path) -> None:
     """Refuse what is no folder."""
     if not folder.is_dir():
-        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+        what = "this is a file" if folder.exists() else "no such folder"
+        raise Refused(f"{folder}: {what}; give a folder that embed wrote")
 
 
 @contextmanager

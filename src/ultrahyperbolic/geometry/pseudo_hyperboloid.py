@@ -55,7 +55,7 @@ class PseudoHyperboloid(CurvedQuadric):
         super().__init__()
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
-            raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
+            raise ValueError("the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated points")
         beta, learnable = as_beta(beta, learnable)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")

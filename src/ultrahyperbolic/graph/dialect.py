@@ -104,13 +104,14 @@ def sniff(
     body = table[1:] if header else table
     if not body:
         raise GraphError(f"{path}: nothing in it but a header")
+    widths = Counter(map(len, body))
     dialect = Dialect(
         path,
         delimiter,
         comments,
         quoted=b'"' in sample,
         header=first_row if header else None,
-        width=Counter(map(len, body)).most_common(1)[0][0],
+        width=len(first_row) if header and len(first_row) in widths else widths.most_common(1)[0][0],
         sample=body,
         encoding=encoding,
         first_row=first_row if is_open else None,
@@ -158,8 +159,11 @@ def place_of_row(dialect: Dialect, row: int) -> str:
     return dialect.path if line is None else f"{dialect.path}, line {line}"
 
 
-def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the file, header included, each with the line on which it begins. Slow, for messages."""
+def records(dialect: Dialect, *, single_lines: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the file, header included, each with the line on which it begins. Slow, for messages.
+
+    With ``single_lines`` a row ends with its line, so that a quote that is left open spoils no other.
+    """
     pulled: list[int] = []
     pattern = comment_pattern(dialect.comments)
 
@@ -180,9 +184,10 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                     raise not_decoded(dialect.path, number, "UTF-8") from None
 
     try:
-        for row in csv.reader(lines(), delimiter=dialect.separator):
-            yield pulled[0], row
-            pulled.clear()
+        for part in ([line] for line in lines()) if single_lines else [lines()]:
+            for row in csv.reader(part, delimiter=dialect.separator):
+                yield pulled[0], row
+                pulled.clear()
     except csv.Error as error:
         raise GraphError(f"{dialect.path}, line {pulled[0]}: not an edge list: {error}") from None
 

@@ -75,7 +75,8 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update,
         (i, j, weights, ids), lines, bad = read_good_rows(dialect, (first, second), third)
         if bad:
             counts["bad_rows_skipped"] = len(bad)
-            warnings.warn(f"{dialect.path}: {len(bad)} bad rows left out, the first on line {bad[0]}", stacklevel=3)
+            left = f"{len(bad)} bad row{'s' * (len(bad) != 1)} of {len(lines) + len(bad)}"
+            warnings.warn(f"{dialect.path}: {left} left out, the first on line {bad[0]}", stacklevel=3)
     else:
         (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, update)
         counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}

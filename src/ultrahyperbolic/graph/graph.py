@@ -222,8 +222,8 @@ class Graph(Adapters, StoredGraph):
         every = self.weights if self.directions is None else self.directions
         if self.n_edges == pairs and (every == every.flat[0]).all():
             raise GraphError(
-                f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
-                f"{every.flat[0]:g}; give weights that differ, or leave the weak ties out"
+                f"{self._name} has nothing to order: every pair of its {self.n_nodes} nodes is tied with "
+                f"weight {every.flat[0]:g}; give weights that differ, or leave the weak ties out"
             )
 
     @property

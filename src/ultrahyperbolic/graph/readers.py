@@ -72,8 +72,8 @@ def read_graph(
         Of text and GML, and of a text file of ``nodes``: such as ``"latin-1"`` or ``"utf-16"``. Default: UTF-8.
     skip_bad_rows
         Of text: leave out rows with too few or too many columns, without an id, or whose weight is no finite number
-        above 0. They are counted, and a warning says where the first is. Slower; by default the first such row is an
-        error.
+        above 0. They are counted, and a warning says where the first is. A row must be on one line. Slower; by
+        default the first such row is an error.
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are
@@ -206,6 +206,6 @@ def as_graph(data: object, **options: object) -> Graph:
     if make is None:
         raise GraphError(
             f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, "
-            "an AnnData, a table with one row per edge, or a list of pairs or triples"
+            "an AnnData, a table with one row per tie (a lazy one: after collect()), or a list of pairs or triples"
         )
     return make(data, **options)

@@ -62,7 +62,7 @@ def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -
     good: list[tuple[str, ...]] = []
     lines: list[int] = []
     bad: list[int] = []
-    for k, (line, row) in enumerate(records(dialect)):
+    for k, (line, row) in enumerate(records(dialect, single_lines=True)):
         if k == 0 and dialect.header is not None:
             continue
         is_good = (

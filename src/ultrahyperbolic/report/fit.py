@@ -48,8 +48,8 @@ def _long_ties(contents: Contents) -> str:
     words = "These ties" if alike else "These ties are among the strongest quarter, and"
     heads = ("tie", "weight", "distance", "longer than")
     return (
-        f"<h3>{'Ties' if alike else 'Strong ties'} that came out long</h3><p>{words} lie far apart on the map: here it "
-        f"says the least about the network.</p>{table('long', heads, rows, extra=(2,))}"
+        f"<h3>{'Ties' if alike else 'Strong ties'} that came out long</h3><p>{words} lie far apart on the map: do "
+        f"not trust the map here.</p>{table('long', heads, rows, extra=(2,))}"
     )
 
 

@@ -122,7 +122,7 @@
     const parts = [];
     if (column.kinds) {
       const sizes = column.kinds.map(() => 0), first = column.kinds.map(() => -1);
-      column.codes.forEach((code, k) => { sizes[code] += 1; if (first[code] < 0) first[code] = k; });
+      column.codes.forEach((code, k) => { sizes[code] += 1; if (first[code] < 0 || nodes.strength?.[k] > nodes.strength?.[first[code]]) first[code] = k; });
       const coloured = column.kinds.map((_, code) => code).filter((code) => colouring.fill(code, column.kinds) !== colouring.rest);
       for (const code of coloured) {
         const called = state.colour === 0 ? label(nodes.name[first[code]], 18) : label(column.kinds[code], 18);
@@ -131,7 +131,7 @@
       const others = column.kinds.length - coloured.length;
       const left = sizes.reduce((a, b) => a + b, 0) - coloured.reduce((sum, code) => sum + sizes[code], 0);
       if (others) parts.push(make("span", {}, swatch(colouring.rest), `${state.colour === 0 ? `${whole(others)} smaller communities` : "other or none"} (${whole(left)})`));
-      if (state.colour === 0) parts.unshift(make("span", {}, "Communities by their top node (size):"));
+      if (state.colour === 0) parts.unshift(make("span", {}, `Communities by their ${nodes.strength ? "strongest" : "most central"} node (size):`));
     } else {
       const scale = make("i", { class: "scale" }), show = column.show ?? fixed(column.values);
       scale.style.background = `linear-gradient(to right, ${scaleColours().join(",")})`;

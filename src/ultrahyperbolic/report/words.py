@@ -25,6 +25,7 @@ _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
 _ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
 _PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
+_FOLDERS = re.compile(r"(?<![^\s='\"])/[^\s'\"]*/")  # of an absolute path
 
 
 def title(contents: Contents) -> str:
@@ -102,17 +103,16 @@ def _communities(contents: Contents) -> str:
 
 
 def _centre(contents: Contents) -> str:
-    """The first three, with their intervals, and which of the first ten cannot be told apart."""
+    """The first three, with their intervals."""
     nodes = contents.data["nodes"]
     top = _with_ranks(contents, range(len(nodes["rank"]))[:_TOLD], "rank", "rank")
     if shows_hierarchy(contents.measures):
         are, near = ("nodes are", "they lie") if len(top) > 1 else ("node is", "it lies")
-        words = f"The most central {are} {join_words(top)}: {near} closest to all the others."
-    else:
-        have = "have" if len(top) > 1 else "has"
-        words = f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
-    alike = alike_words({name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")})
-    return f"{words} Neighbouring ranks that cannot be told apart: {alike}." if alike else words
+        whole = contents.graph is None or not components(contents.graph).any()
+        others = "all the others" if whole else "the others of their part"
+        return f"The most central {are} {join_words(top)}: {near} closest to {others}."
+    have = "have" if len(top) > 1 else "has"
+    return f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
 
 
 def _top(contents: Contents) -> str:
@@ -153,7 +153,8 @@ def _counted(count: int, what: str) -> str:
 def facts(contents: Contents) -> str:
     """What was embedded, and where: a list of facts."""
     graph = _recorded(contents)
-    found = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
+    source = escape(_FOLDERS.sub("", _source(contents)))
+    found = [("Graph", f"<bdi>{source}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
         found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
     if graph.edges is not None:
@@ -203,7 +204,8 @@ def map_note(contents: Contents) -> str:
             "of its ties."
         )
     elif shown.whole:
-        words.append(f"All {edges.between:,} ties are drawn; strong ones are thicker.")
+        weighted = contents.graph is not None and len(contents.graph.capacities) > 1
+        words.append(f"All {edges.between:,} ties are drawn{'; strong ones are thicker' * weighted}.")
     else:
         words.append(f"All {edges.between:,} ties between the nodes shown are drawn.")
     return f'<p class="note">{" ".join(words)}</p>'
@@ -221,6 +223,9 @@ def ranking_note(contents: Contents) -> str:
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
     said.append(f"In brackets: {escape(interval_words(contents.embedding))}. The longer the bar, the better the rank; ")
     said[-1] += "the line at its end is the interval."
+    nodes = contents.data["nodes"]
+    if alike := alike_words({name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")}):
+        said.append(f"Neighbouring ranks of the first ten that cannot be told apart: {alike}.")
     if contents.embedding.is_directed:
         said.append(f"By height: {escape(interval_words(contents.embedding, 'height'))}.")
     if not contents.shown.whole:
@@ -273,7 +278,8 @@ def kinds(contents: Contents) -> str:
 def how_to_repeat(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
     record = contents.embedding.record
-    call = record.command or record.call
+    # A page is shared: where its files lay is nobody's business.
+    call = _FOLDERS.sub("", record.command or record.call or "")
     said = f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The command was not recorded.</p>'
     facts = []
     if record.seed is not None:

@@ -133,7 +133,7 @@ def _reason(evidence: Evidence, i: int, j: int, nearness: float) -> str:
         parts.append(f"{shared} common neighbour{'s' * (shared != 1)}")
     else:
         three = any(np.isin(nodes[offsets[node] : offsets[node + 1]], theirs).any() for node in mine)
-        parts.append("neighbours that are tied" if three else "no short path")
+        parts.append("their neighbours are tied" if three else "no short path")
     if nearness <= _NEAR:
         parts.append("near on the map")
     elif nearness > _FAR:
