@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.optim.lbfgs import PhiLBFGS, Reached
+from ultrahyperbolic.spaces.lbfgs import PhiLBFGS, Reached
 
 
 def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_function():

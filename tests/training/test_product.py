@@ -12,7 +12,7 @@ import torch
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.saved import Saved
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.geometry.named import ProductGeometry, described
+from ultrahyperbolic.spaces import ProductGeometry, described
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.start import SpectralStart

@@ -122,9 +122,9 @@ def embed(
             raise Refused(f"{data.source}: id {node!r} is of type {type(node).__name__}: make the ids text or numbers")
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet, began=began)
-    device = execution.machine.torch_device
-    if deterministic and execution.machine.backend in ("reference", "sampled") and device.type != "cpu":
-        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
+    machine = execution.machine
+    if deterministic and machine.backend in ("reference", "sampled") and machine.device_type != "cpu":
+        raise Refused(f"--deterministic: torch's sums on {machine.device} have no fixed order: use triton or the CPU")
     if isinstance(plan.where, Choice):
         claim(context, folder, overwrite=overwrite)
         with (

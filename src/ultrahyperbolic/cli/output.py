@@ -169,8 +169,8 @@ def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
     from ..embedding.answers import interval_words, ranking, ranks_in_words
-    from ..geometry.named import described
     from ..graph.fold import policy_words
+    from ..spaces import described
     from ..verdict import reservations, shows_hierarchy
 
     record, result = embedding.record, embedding.record.result
@@ -195,7 +195,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
             f"geometry: {record.select.get('winner')} was chosen for dimension {geometry.dim}"
             + (f"; {near} did about as well" if near else "")
         )
-    where = described(embedding.manifold) or embedding.manifold
+    where = described(embedding.space) or embedding.manifold
     seconds = record.timing.seconds or 0.0
     print(f"embedded on {where}, seed {record.seed}, after {seconds:.1f} s of training: {stopped}")
     if result is not None and result.nonfinite:

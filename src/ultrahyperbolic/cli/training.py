@@ -187,19 +187,17 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
 
 def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:
     """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an estimate of that."""
-    import torch
-
     from ..evaluation.summary import delta_from_samples
     from ..training.train import with_pair_measures
 
     execution, found = task.execution, None
     if soon or not asked.code:
-        measure = partial(with_pair_measures, execution.graph, embedding, device=execution.machine.torch_device)
+        measure = partial(with_pair_measures, execution.graph, embedding, device=execution.machine.device)
         found, code = cut_short(lambda: measure(quiet=keeping.quiet, seconds=execution.measuring))
         asked.code = code or asked.code
     if found is None and not soon:
-        points = torch.from_numpy(embedding.points.copy())
-        embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold, embedding.popularity), None)
+        estimated = delta_from_samples(execution.graph, embedding.points, embedding.space, embedding.popularity)
+        embedding.remember(estimated, None)
         if not keeping.quiet:
             note("delta and ranks are estimated from a few nodes; there are no measures and no report")
     return embedding if found is None else found

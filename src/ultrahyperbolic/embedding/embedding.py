@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..evaluation import evaluate
 from ..evaluation.clusters import clusters, width_of
 from ..evaluation.hierarchy import RankIntervals, delta, ranks_of
-from ..geometry import Geometry, Manifold
-from ..geometry.named import described
+from ..evaluation.summary import Near
 from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.flow import other_ranks
-from ..pairs import Nearest, nearest
+from ..pairs import rows_of, tensor_of
+from ..pairs.reference import check_k
+from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
-from .distances import PointSpace
 from .record import RankRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ class Embedding:
     ids: Sequence[Hashable]
     points: Floats
     """[n, d], time coordinates first."""
-    manifold: Manifold
+    manifold: ManifoldField = MANIFOLD
+    """Where the points live. Give a `Geometry` if you like; ``space`` is what was given."""
     record: RunRecord = field(default_factory=RunRecord)
     """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain data."""
     graph: Graph | None = None
@@ -62,16 +62,19 @@ class Embedding:
     """A label for some or all ids; those of the graph unless given."""
     attributes: Attributes = field(default_factory=dict)
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
-    _nearest: ClassVar[Nearest | None] = None
+    if TYPE_CHECKING:
+        space: Space = field(init=False)
+    _nearest: ClassVar[Near | None] = None
     """The nearest nodes of every node, where they were computed before."""
     _saved_ties: ClassVar[store.TieTexts | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
-        if points.shape != (len(self.ids), self.manifold.ambient_dim):
-            raise ValueError(f"points must be [{len(self.ids)}, {self.manifold.ambient_dim}], got {points.shape}")
-        self.manifold.assert_point(torch.from_numpy(points), name="points", tolerance=1e-8)
+        if points.shape != (len(self.ids), self.space.ambient_dim):
+            raise ValueError(f"points must be [{len(self.ids)}, {self.space.ambient_dim}], got {points.shape}")
+        if not isinstance(self.space, Geometry) or not self.space.holds(points):
+            self.manifold.assert_point(tensor_of(points), name="points", tolerance=1e-8)
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
         if self.popularity is not None:
@@ -111,11 +114,11 @@ class Embedding:
     @cached_property
     def geometry(self) -> Geometry | None:
         """Q^{p,q}_β or R^d; None on any other manifold."""
-        return Geometry.of_manifold(self.manifold)
+        return Geometry.of_manifold(self.space)
 
     def with_record(self, record: RunRecord) -> Embedding:
         """The same points with another record; what was computed of them stays known."""
-        return self._keeping(replace(self, record=record))
+        return self._with(record=record)
 
     def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
         """The same points with intervals of their ranks over ``seeds`` seeds, starting at ``first_seed``."""
@@ -124,22 +127,22 @@ class Embedding:
             raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")
         kept = RankIntervals(ends[0], ends[1], intervals.coverage)
         record = replace(self.record, ranks=RankRecord(seeds, first_seed, kept.coverage))
-        return self._keeping(replace(self, record=record, rank_intervals=kept))
+        return self._with(record=record, rank_intervals=kept)
 
-    def _keeping(self, other: Embedding) -> Embedding:
-        """The other, which has these points, with what a pass over all pairs found of them."""
-        names = ("delta", "_nearest", "rank", "_saved_ties", "_ties")
-        vars(other).update({name: vars(self)[name] for name in names if name in vars(self)})
+    def _with(self, **changes: object) -> Embedding:
+        """The same points with other fields, and with what was found of them."""
+        other = copy(self)
+        vars(other).update(changes)
         return other
 
     def with_attributes(self, **columns: ArrayLike) -> Embedding:
         """The same points with further columns, or others of the same name: one value per node, text or numbers."""
-        return self._keeping(replace(self, attributes={**self.attributes, **as_attributes(columns, len(self))}))
+        return self._with(attributes=as_attributes({**self.attributes, **columns}, len(self)))
 
     @cached_property
     def delta(self) -> Floats:
         """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes; see `ultrahyperbolic.evaluation.delta`."""
-        return delta(self._tensor, self.manifold, self.graph, popularity=self.popularity)
+        return delta(self.points, self.space, self.graph, popularity=self.popularity)
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
@@ -174,7 +177,7 @@ class Embedding:
         if node is None:
             if len(self) > 10_000:
                 raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
-            table: Floats = self.manifold.cdist(self._tensor, dissimilarity="geodesic").numpy()
+            table: Floats = self.manifold.cdist(tensor_of(self.points), dissimilarity="geodesic").numpy()
             if self.popularity is not None:
                 table = table - (self.popularity[:, None] + self.popularity)
                 np.fill_diagonal(table, 0.0)
@@ -184,9 +187,10 @@ class Embedding:
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
         if self.geometry is not None:
-            found = PointSpace.from_json(self.geometry.to_json()).distances(self.points[row], self.points)
+            found = self.geometry.distances(self.points[row], self.points)
         else:
-            found = self.manifold.dissimilarity(self._tensor[row], self._tensor).numpy()
+            points = tensor_of(self.points)
+            found = self.manifold.dissimilarity(points[row], points).numpy()
         return less_popularity(found, self.popularity, row)
 
     @property
@@ -252,10 +256,10 @@ class Embedding:
         """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks."""
         found = self._nearest
         if found is None or not 1 <= k <= found.indices.shape[1]:
-            found = nearest(self._tensor, self.manifold, k, popularity=self.popularity)
-        return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
+            found = Near(*rows_of(self.points, self.space, k=check_k(k, len(self)), popularity=self.popularity)[1:3])
+        return found.indices[:, :k], found.distances[:, :k]
 
-    def remember(self, delta: Floats, nearest: Nearest | None) -> None:
+    def remember(self, delta: Floats, nearest: Near | None) -> None:
         """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
@@ -264,7 +268,7 @@ class Embedding:
         graph, recorded = self.ties, self.record.graph
         ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
-        return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
+        return clusters(self.points, self.space, pairs=ties, near=near, popularity=self.popularity)
 
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
         """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given.
@@ -272,8 +276,8 @@ class Embedding:
         Landmarks are far from each other; of fewer than k nodes each is one. Popularity has no part in these distances;
         where there is none the last column is left out.
         """
-        of, rows = self if of is None else of, forms.landmarks(self.manifold, self.points, check_count("k", k, 1))
-        columns = [forms.roots(self.manifold, self.points[row], of.points) for row in rows]
+        of, rows = self if of is None else of, forms.landmarks(self.space, self.points, check_count("k", k, 1))
+        columns = [forms.roots(self.space, self.points[row], of.points) for row in rows]
         return np.column_stack(columns if of.popularity is None else [*columns, of.popularity])
 
     def suggest(
@@ -299,10 +303,6 @@ class Embedding:
         """Finds the rows of nodes by id or label."""
         return NodeFinder(self.ids, self.labels)
 
-    @cached_property
-    def _tensor(self) -> Tensor:
-        return torch.from_numpy(np.array(self.points))
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is known of the nodes."""
         return forms.to_pandas(self)
@@ -319,7 +319,7 @@ class Embedding:
         if strangers := [node for node in data.ids if not self.rows.has_id(node)]:
             raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
         whole = data.with_nodes(self.ids)
-        found = evaluate(whole, self._tensor, self.manifold, progress=progress, popularity=self.popularity)
+        found = evaluate(whole, self.points, self.space, progress=progress, popularity=self.popularity)
         return found | forms.measures_of_directions(self, whole)
 
     def plot(self, **options: Any) -> Any:
@@ -358,7 +358,7 @@ class Embedding:
 
     @property
     def _table(self) -> store.Table:
-        geometry = described(self.manifold)
+        geometry = described(self.space)
         if geometry is None:
             raise TypeError(
                 f"only pseudo-hyperboloids, flat space and products of them can be saved, not {self.manifold}"
@@ -379,7 +379,7 @@ class Embedding:
 
         def make(table: store.Table) -> Embedding:
             known = {name: getattr(table, name) for name in ("popularity", "labels", "attributes")}
-            return cls(table.ids, table.points, Geometry.from_json(table.manifold).manifold, **known)
+            return cls(table.ids, table.points, Geometry.from_json(table.manifold), **known)
 
         embedding, table, record = store.load(Path(folder), make)
         embedding = embedding.with_record(record)

@@ -8,15 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
-from ..geometry import Manifold
 from ..graph import Graph
 from ..graph.base import html_table, text
 from ..graph.flow import flow
+from ..pairs import tensor_of
+from ..spaces import Space, manifold_of
 from ..verdict import MEANINGS, reservations, shows_hierarchy
 from .answers import Columns, interval_words, label_texts, names_at, ranking, ranks_in_words, rows_of, with_attributes
 
@@ -93,7 +93,7 @@ def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, floa
     return found | {"circulation": whole.circulation, "incoherence": whole.incoherence}
 
 
-def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
+def landmarks(manifold: Space, points: Floats, k: int) -> Ints:
     """The rows of at most k points that are far from each other, each the farthest from those before it."""
     chosen, far = [int(roots(manifold, points[0], points).argmax())], np.full(len(points), np.inf)
     while len(chosen) < min(k, len(points)):
@@ -103,10 +103,10 @@ def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
     return np.array(chosen)
 
 
-def roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
+def roots(manifold: Space, here: Floats, there: Floats) -> Floats:
     """[n] the roots of the distances of a point [d] to points [n, d]."""
-    one, others = torch.from_numpy(here.copy()), torch.from_numpy(there.copy())
-    apart = manifold.cdist(one[None], others, dissimilarity="geodesic")
+    one, others = tensor_of(here), tensor_of(there)
+    apart = manifold_of(manifold).cdist(one[None], others, dissimilarity="geodesic")
     return np.asarray(apart[0].clamp(min=0.0).sqrt())
 
 

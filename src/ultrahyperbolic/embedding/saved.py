@@ -11,9 +11,9 @@ import numpy as np
 from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 from ..graph.flow import other_ranks
+from ..spaces import Geometry
 from . import store
 from .answers import NodeFinder, TiesOf, less_popularity
-from .distances import space_of
 from .record import RunRecord
 
 
@@ -28,7 +28,7 @@ class Saved(store.Table):
         """Read a folder; ``ValueError`` where a file is not what was written."""
 
         def check(table: store.Table) -> None:
-            if not space_of(table.manifold).holds(table.points):
+            if not Geometry.from_json(table.manifold).holds(table.points):
                 from .embedding import Embedding
 
                 Embedding.load(folder)  # which says what is wrong with them
@@ -63,7 +63,7 @@ class Saved(store.Table):
 
     def distances_from(self, row: int) -> Floats:
         """[n] of the node in a row to all."""
-        found = space_of(self.manifold).distances(self.points[row], self.points)
+        found = Geometry.from_json(self.manifold).distances(self.points[row], self.points)
         return less_popularity(found, self.popularity, row)
 
     def ties_of(self, row: int) -> TiesOf | None:

@@ -29,8 +29,8 @@ from ..files import (
 )  # fmt: skip
 from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
+from ..spaces import Geometry
 from .answers import Labels, label_texts
-from .distances import space_of
 from .record import Json, RunRecord
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
 
     def choose(schema: pyarrow.Schema) -> list[str]:
         about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
-        width = space_of(about["manifold"]).ambient_dim
+        width = Geometry.from_json(about["manifold"]).ambient_dim
         if width > len(schema.names):
             raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
@@ -253,7 +253,7 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     if any(column.null_count for column in table.columns):
         raise ValueError("there are gaps in it")
     texts: list[str] = table.column("node").to_pylist()
-    width = space_of(about["manifold"]).ambient_dim
+    width = Geometry.from_json(about["manifold"]).ambient_dim
     points: Floats = np.stack([_values(table, f"x{k}") for k in range(width)], axis=1)
     delta: Floats = _values(table, "delta")
     known = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]

@@ -6,22 +6,24 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..checks import check_choice
-from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity, check_dissimilarity
-from ..geometry.manifold import require_manifold
+from ..lazy import torch
 from ..loop import Ending, Stopped
-from ..objective import SCOPES, Closeness, RankedPairs, SampleSizes, Scope
+from ..objective import SCOPES, Closeness, RankedPairs, Scope
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
+from ..spaces import MANIFOLD, Geometry, ManifoldField, Space
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
+
+if TYPE_CHECKING:
+    from ..objective import SampleSizes
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
@@ -98,8 +100,9 @@ class Schedule:
 class RunSpec:
     """One run of a batch."""
 
-    manifold: Manifold
-    schedule: Schedule
+    manifold: ManifoldField = MANIFOLD
+    """Where it takes place, or its geometry; ``space`` is what was given."""
+    schedule: Schedule  # type: ignore[misc]  # the field above has no default
     dissimilarity: Dissimilarity = "geodesic"
     optimizer: Optimizer = "descent"
     """Along -χ, along -Df, freely through φ, or along whichever of ∓Df descends."""
@@ -115,11 +118,16 @@ class RunSpec:
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
     sample: SampleSizes | None = None
     """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
+    if TYPE_CHECKING:
+        space: Space = field(init=False)
 
     def __post_init__(self) -> None:
-        require_manifold(self.manifold)
+        if not isinstance(self.space, Geometry):
+            from ..geometry.manifold import require_manifold
+
+            require_manifold(self.space)
         object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
-        if self.dissimilarity == "distance" and not self.manifold.joins_all_pairs:
+        if self.dissimilarity == "distance" and not self.space.joins_all_pairs:
             raise ValueError(
                 f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
                 f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
@@ -258,7 +266,7 @@ class Problem(NamedTuple):
     @property
     def widths(self) -> list[int]:
         """How many coordinates the points of each run have."""
-        return [spec.manifold.ambient_dim for spec in self.specs]
+        return [spec.space.ambient_dim for spec in self.specs]
 
 
 @dataclass(frozen=True)
@@ -274,10 +282,19 @@ class Machine:
     precision: Precision | None = None
     """Of the pass over the pairs; None for what suits the engine."""
 
+    def __post_init__(self) -> None:
+        if self.device is not None:
+            object.__setattr__(self, "device", str(self.device))
+
+    @property
+    def device_type(self) -> str:
+        """The kind of the device, such as ``"cuda"``; the CPU where none was named."""
+        return str(self.device or "cpu").partition(":")[0]
+
     @property
     def torch_device(self) -> torch.device:
         """The device as torch has it; the CPU where none was named."""
-        return torch.device("cpu" if self.device is None else self.device)
+        return torch.device(self.device or "cpu")
 
 
 class Memory(NamedTuple):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ..arrays import Floats, Ints
-from ..geometry import Manifold, Product
+from ..lazy import torch
 from ..loop import Every, Progress
 from ..objective import RankedPairs
 from ..objective.ranking import both_stretched, stretched
 from ..rounding import asinh
+from ..spaces import Space, factors_of
 from .base import OF_NODES, BatchState, RunSpec
-from .reference import pair_function
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
 # not depend on the clock.
@@ -56,7 +59,7 @@ def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: Bat
         every = max(1, state.points.shape[1] // _SPREAD_NODES)
         for run, spec in enumerate(specs):
             if relative[run]:
-                spread = _spread_on(spec.manifold, state.points[run, ::every, : spec.manifold.ambient_dim])
+                spread = _spread_on(spec.space, state.points[run, ::every, : spec.space.ambient_dim])
                 if spread is not None and np.isfinite(spread):
                     state.record["reach"][run] = spread
 
@@ -65,14 +68,13 @@ def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: Bat
     return Every(_LOOK_EVERY, lambda progress: look(progress.state))
 
 
-def _spread_on(manifold: Manifold, points: Floats) -> float | None:
+def _spread_on(space: Space, points: Floats) -> float | None:
     """The spread on a manifold, of a product that of its factors together; None where it is not known."""
-    if isinstance(manifold, Product):
-        pieces = np.split(points, np.cumsum(manifold.sizes)[:-1], axis=1)
-        parts = zip(manifold.factors, pieces, strict=True)
-        found = [_spread_on(factor, own) for factor, own in parts if isinstance(factor, Manifold)]
+    if (factors := factors_of(space)) is not None:
+        pieces = np.split(points, np.cumsum([factor.ambient_dim for factor in factors])[:-1], axis=1)
+        found = [_spread_on(factor, own) for factor, own in zip(factors, pieces, strict=True)]
         return float(np.sqrt(sum(spread**2 for spread in found if spread is not None)))
-    quadric = manifold.quadric
+    quadric = space.quadric
     return None if quadric is None else quadric.radius * spread_of(points / quadric.radius, quadric.time)
 
 
@@ -144,11 +146,13 @@ def _losses(
 ) -> list[float]:
     """The ranking loss, estimated from some pairs, for each κ."""
     iteration = min(state.iteration, len(spec.schedule) - 1)
+    from .reference import pair_function
+
     tau, distance = float(spec.schedule.temperature[iteration]), pair_function(spec, iteration)
     points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy())
     offsets, heights = torch.from_numpy(state.offsets[run]), torch.as_tensor(pairs.heights)
 
-    def lengths(ends: Ints) -> tuple[torch.Tensor, torch.Tensor]:
+    def lengths(ends: Ints) -> tuple[Tensor, Tensor]:
         """Without springs, and the difference of heights."""
         i, j = torch.from_numpy(np.ascontiguousarray(ends)).unbind(1)
         return distance(points[i], points[j]) - (offsets[i] + offsets[j]), heights[i] - heights[j]

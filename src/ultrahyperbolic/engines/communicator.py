@@ -16,17 +16,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from importlib import metadata
 from importlib.util import find_spec
 from itertools import chain
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
-import torch
-import torch.distributed as dist
-from torch import Tensor
-from torch.distributed.rendezvous import rendezvous
 
+from ..lazy import dist, torch
 from ..version import __version__
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Tensors = tuple[Tensor, ...]
 
 # A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
 # is given up after this many seconds (default), or those that the variable says.
@@ -38,7 +41,6 @@ _WAIT, _LEAVE = -1, -2
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Tensors = tuple[Tensor, ...]
 
 
 class ProcessesError(ValueError):
@@ -94,6 +96,8 @@ class _Joined(Communicator):
     """One of the processes that torchrun has started."""
 
     def __init__(self) -> None:
+        from torch.distributed.rendezvous import rendezvous
+
         longest = timedelta(seconds=patience())
         store, rank, world = next(rendezvous("env://", timeout=longest))
         # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
@@ -296,13 +300,9 @@ def own_device(device: torch.device) -> torch.device:
 
 def versions() -> dict[str, str]:
     """The versions that a result depends on."""
-    found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
-    found["numpy"] = np.__version__
-    if find_spec("numba") is not None:
-        import numba
-
-        found["numba"] = numba.__version__
-    return found
+    found = {"ultrahyperbolic": __version__, "python": platform.python_version()}
+    there = [name for name in ("torch", "numpy", "numba") if find_spec(name) is not None]
+    return found | {name: metadata.version(name) for name in there}  # nothing is loaded to be asked
 
 
 def check_same(group: Communicator, facts: Mapping[str, str]) -> None:

@@ -8,17 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from ..lazy import torch
 from ..objective import closeness_bytes
 from ..objective.ranking import MAX_NODES
-from ..objective.tables import at_once
 from ..pairs import usable_threads
 from .base import EXACT_NODES, Machine, Memory, Problem
 from .communicator import processes_here
 from .numba.arguments import SMALL_NODES
 from .registry import resolve, unfit
-from .sampled import default_sizes
 
 # Bytes: of compilers and kernels whatever is trained, and of a sorted edge (ends, class, order, neighbours).
 LIBRARY_BYTES, _EDGE = 192 << 20, 8 * 8
@@ -43,7 +41,7 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
     """Raise ``MemoryError``, with what would fit; ``start(count)``: bytes of the starting points of ``count`` runs."""
     n, runs = problem.pairs.n_nodes, len(problem.specs)
     machine = resolve(machine, n, problem)
-    if machine.backend == "reference" and machine.torch_device.type != "cpu":
+    if machine.backend == "reference" and machine.device_type != "cpu":
         return  # a device of a kind that nothing is known of
 
     def fitting(machine: Machine, count: int = runs) -> bool:
@@ -100,8 +98,8 @@ def free_bytes() -> int | None:
 
 def _free(machine: Machine) -> tuple[float, float]:
     """Bytes of the host and of a device with memory of its own; infinite where that is not told."""
-    host, device = free_bytes(), machine.torch_device
-    there = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else math.inf
+    host = free_bytes()
+    there = torch.cuda.mem_get_info(machine.torch_device)[0] if machine.device_type == "cuda" else math.inf
     return math.inf if host is None else host, there
 
 
@@ -182,6 +180,9 @@ def _reference_bytes(problem: Problem, machine: Machine) -> Memory:
 
 def _sampled_bytes(problem: Problem, machine: Machine) -> Memory:
     """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
+    from ..objective.tables import at_once
+    from .sampled import default_sizes
+
     device, m = machine.torch_device, problem.pairs.n_edges
     sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
     most = max((min(size.ties, m) for size in sizes), default=0)

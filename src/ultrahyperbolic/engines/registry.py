@@ -6,9 +6,8 @@ import warnings
 from dataclasses import replace
 from importlib.util import find_spec
 
-import torch
-
 from ..checks import check_choice, check_count
+from ..lazy import torch
 from ..objective.ranking import MAX_NODES
 from ..pairs.kinds import kernel_space
 from .base import (
@@ -24,8 +23,6 @@ from .base import (
     require_scope,
 )
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
-from .reference import ReferenceEngine
-from .sampled import SampledEngine
 
 # Those that look at all pairs, the fastest first; and where compiled ones compute.
 _OF_ALL_PAIRS: tuple[Backend, ...] = ("triton", "numba", "reference")
@@ -70,17 +67,21 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
 
 def engine_of(problem: Problem, machine: Machine, group: Communicator, evaluate_with: Engine | None = None) -> Engine:
     """The engine of a resolved machine, loaded when it is made; one that draws samples ``evaluate_with`` another."""
-    device = machine.torch_device
     if machine.backend == "triton":
         from .triton.engine import TritonEngine
 
-        return TritonEngine(*problem, device=device, precision=machine.precision or "float32")
+        return TritonEngine(*problem, device=machine.torch_device, precision=machine.precision or "float32")
     if machine.backend == "numba":
         from .numba.engine import NumbaEngine
 
         return NumbaEngine(*problem, machine.threads, machine.precision or "float64", group)
     if machine.backend == "reference":
-        return ReferenceEngine(*problem, device=device)
+        from .reference import ReferenceEngine
+
+        return ReferenceEngine(*problem, device=machine.torch_device)
+    from .sampled import SampledEngine
+
+    device = machine.torch_device
     precision = machine.precision or ("float64" if device.type == "cpu" else "float32")
     return SampledEngine(*problem, device, machine.threads, precision, group, evaluate_with)
 
@@ -93,7 +94,7 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
     if backend in _COMPILED_FOR:
         if find_spec(backend) is None:
             return f"backend {backend!r} needs the {backend} package, which is not installed"
-        if machine.torch_device.type != _COMPILED_FOR[backend]:
+        if machine.device_type != _COMPILED_FOR[backend]:
             return f"backend {backend!r} computes on {_COMPILED_FOR[backend]}, got device {machine.device}"
         if backend == "triton" and not torch.cuda.is_available():
             return "backend 'triton' needs a CUDA device, and torch finds none"
@@ -103,7 +104,7 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
         return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
     try:
         for spec in problem.specs:
-            kernel_space(spec.manifold, spec.dissimilarity)
+            kernel_space(spec.space, spec.dissimilarity)
         if backend in _COMPILED_FOR:
             require_scope(backend, problem.specs)
     except ValueError as error:
@@ -138,7 +139,7 @@ def _slabs(problem: Problem) -> int:
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:
     """Whether a training of ``n_nodes`` nodes looks at all pairs at its end, on a resolved machine."""
-    return n_nodes <= (EXACT_NODES_ON_CUDA if machine.torch_device.type == "cuda" else EXACT_NODES)
+    return n_nodes <= (EXACT_NODES_ON_CUDA if machine.device_type == "cuda" else EXACT_NODES)
 
 
 def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
@@ -219,18 +220,18 @@ def find_device(device: str | torch.device) -> torch.device:
     return found
 
 
-def _device(machine: Machine, n_nodes: int) -> torch.device:
+def _device(machine: Machine, n_nodes: int) -> str | torch.device:
     if machine.device is not None:
-        return find_device(machine.device)
+        return "cpu" if machine.device == "cpu" else find_device(machine.device)
     large = machine.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
     compiled = machine.backend == "sampled" or find_spec("triton") is not None
     cuda = machine.backend == "triton" or (large and compiled and torch.cuda.is_available())
-    return torch.device("cuda" if cuda else "cpu")
+    return "cuda" if cuda else "cpu"
 
 
 def _tell(machine: Machine, why: list[str]) -> None:
     """Say once why the training is slow."""
-    found = machine.torch_device.type
+    found = machine.device_type
     fast = {"cuda": why[0], "cpu": why[1]}.get(found, f"there is no kernel for {found}")
     if fast not in _told:
         _told.add(fast)

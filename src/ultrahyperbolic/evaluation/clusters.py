@@ -4,13 +4,11 @@ import math
 from typing import Unpack
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..checks import check_count
-from ..geometry import Geometry, Manifold
-from ..pairs import PassOptions, nearest
+from ..pairs import PassOptions, Points, rows_of
+from ..spaces import Space
 
 _SEARCHES = 4  # of which the best is kept
 _USUAL = 5  # pairs per node that are joined by default
@@ -20,8 +18,8 @@ _SPARE, _FEWEST, _MOST = 4, 16, 64
 
 
 def clusters(
-    points: Tensor | Floats,
-    geometry: Geometry | Manifold,
+    points: Points,
+    geometry: Space,
     *,
     pairs: int | None = None,
     near: tuple[Ints, Floats] | None = None,
@@ -36,19 +34,19 @@ def clusters(
     point and how far they are is known, `width_of` columns each. ``options`` are those of
     `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is less that of both ends.
 
+    >>> from ultrahyperbolic.geometry import Geometry
     >>> spots = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 5.3])[:, None]
     >>> clusters(spots, Geometry.of_flat(1), pairs=9).tolist()
     [1, 1, 1, 0, 0, 0, 0]
     """
-    manifold = geometry.manifold if isinstance(geometry, Geometry) else geometry
-    given = points if isinstance(points, Tensor) else torch.from_numpy(np.array(points, dtype=np.float64))
-    n = len(given)
+    n = len(points)
     if n < 2:
         return np.zeros(n, dtype=np.int64)
     count = _USUAL * n if pairs is None else check_count("pairs", pairs, 0)
     if near is None:
-        found = nearest(given, manifold, width_of(n, count), **options)
-        near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
+        given = np.array(points, dtype=np.float64) if isinstance(points, np.ndarray) else points
+        found = rows_of(given, geometry, k=width_of(n, count), **options)
+        near = found.indices, found.distances
     return _communities(n, *_nearest_pairs(*near, count))
 
 

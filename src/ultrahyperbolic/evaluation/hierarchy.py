@@ -1,30 +1,36 @@
 """δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to compare with."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
-from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..graph.flow import pagerank
 from ..graph.hops import components, hop_sums
-from ..pairs import PassOptions, pair_distances, row_sums, usable_threads
+from ..lazy import torch
+from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of, usable_threads
 from ..pairs.reference import popularity_of
+from ..spaces import Geometry, Space, manifold_of
 from .inputs import as_scores, check_points
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..geometry import Manifold
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
 
 
-def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
+def delta(points: Points, manifold: Space, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
 
     The distance between components has no meaning: with a ``graph`` of several, each node of another component counts
@@ -36,12 +42,11 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
         check_points(graph, points)
         if (found := component_delta(graph, points, manifold, **options)) is not None:
             return found
-    return row_sums(points, manifold, **options).cpu().numpy()
+    return rows_of(points, manifold, **options).sums
 
 
-def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:
+def component_delta(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> Floats | None:
     """`delta` [n] on a graph of several components; None where it has one, and δ is the sum over all nodes."""
-    popularity = popularity_of(options, points)
     component = components(graph)
     sizes = np.bincount(component)
     if len(sizes) < 2:
@@ -51,14 +56,15 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
     known = Geometry.of_manifold(manifold) is not None
     for large in np.flatnonzero(sizes > _SMALL) if known else ():
         nodes = np.flatnonzero(component == large)
-        rows = torch.from_numpy(nodes)
-        some, mine = points.detach()[rows], options.copy()
+        whole = tensor_of(points).detach()
+        rows, popularity = torch.from_numpy(nodes), popularity_of(options, whole)
+        some, mine = whole[rows], options.copy()
         mine["popularity"] = None if popularity is None else popularity[rows]
-        own[nodes] = row_sums(some, manifold, **mine).cpu().numpy()
-        farthest = max(farthest, _farthest(some, manifold, **mine))
+        own[nodes] = rows_of(some, manifold, **mine).sums
+        farthest = max(farthest, _farthest(some, manifold_of(manifold), **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in pairs_within(component[small]):
-        far = pair_distances(points, manifold, torch.from_numpy(small[pairs]), **options).double().cpu().numpy()
+        far = lengths_of(points, manifold, small[pairs], **options)
         for ends in pairs.T:
             own[small] += np.bincount(ends, weights=far, minlength=len(small))
         farthest = max(farthest, float(far.max()))
@@ -115,8 +121,10 @@ def pairs_within(component: Ints) -> Iterator[Ints]:
         start = stop
 
 
-def norm_proxy(points: Tensor) -> Floats:
+def norm_proxy(points: Points) -> Floats:
     """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
+    if isinstance(points, np.ndarray):
+        return np.asarray(np.linalg.norm(points.astype(np.float64), axis=-1))
     return np.asarray(points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy())
 
 

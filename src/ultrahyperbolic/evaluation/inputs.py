@@ -1,30 +1,39 @@
 """What the measures take: points that belong to a graph, scores of its nodes, its edges as a tensor."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from ..arrays import Bools, Floats, Ints
-from ..geometry.arguments import check_finite
 from ..graph import Graph
+from ..lazy import torch
+from ..pairs import Points, tensor_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
-def check_points(graph: Graph, points: Tensor) -> None:
+def check_points(graph: Graph, points: Points) -> None:
     """Raise unless points are [n, d], one row per node, and every row is finite."""
-    if points.dim() != 2 or len(points) != graph.n_nodes:
+    if points.ndim != 2 or len(points) != graph.n_nodes:
         raise ValueError(
             f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
         )
-    if not (finite := check_finite("points", points)).ok:
+    if isinstance(points, np.ndarray) and np.isfinite(points).all():
+        return
+    from ..geometry.arguments import check_finite
+
+    if not (finite := check_finite("points", tensor_of(points))).ok:
         raise ValueError(finite.reason)
 
 
 def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None) -> Floats:
     """Scores as float64 [n], from an array or a tensor on any device."""
-    if isinstance(scores, Tensor):
-        scores = scores.detach().cpu().numpy()
-    array = np.asarray(scores, dtype=np.float64)
+    detach = getattr(scores, "detach", None)  # of a tensor
+    array = np.asarray(scores if detach is None else detach().cpu().numpy(), dtype=np.float64)
     if array.ndim != 1 or n_nodes not in (None, len(array)):
         wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score per node"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")

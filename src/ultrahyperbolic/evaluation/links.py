@@ -1,19 +1,24 @@
 """Link prediction: how well distances separate held-out edges from pairs without an edge."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
-from typing import Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Ints
 from ..checks import as_integer
-from ..geometry import Manifold
 from ..graph import Graph
+from ..lazy import torch
 from ..pairs import PassOptions, nonedge_counts, pair_distances
 from .inputs import are_edges, check_points, edge_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..geometry import Manifold
 
 
 class HeldOut(NamedTuple):

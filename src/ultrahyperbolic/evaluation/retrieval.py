@@ -1,18 +1,20 @@
 """How well the nearest points of a node are its neighbours, and stronger pairs closer than weaker ones."""
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from ..arrays import Ints
-from ..geometry import Manifold
+from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..pairs import NeighborCounts, PassOptions, nearest, neighbor_counts, nonedge_counts, pair_distances
-from .inputs import are_edges, check_points, edge_tensor
+from ..pairs import PassOptions, Points, lengths_of, rows_of
+from ..pairs.arrays import RowArrays
+from ..pairs.reference import check_k
+from ..spaces import Space
+from .inputs import are_edges, check_points
 
 
 class Reconstruction(NamedTuple):
@@ -22,12 +24,12 @@ class Reconstruction(NamedTuple):
     mean_average_precision: float
 
 
-def recall_at_1(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+def recall_at_1(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> float:
     """The share of nodes whose nearest node is a neighbour, as in the paper's supplement: `precision_at_k` for 1."""
     return precision_at_k(graph, points, manifold, 1, **options)
 
 
-def precision_at_k(graph: Graph, points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> float:
+def precision_at_k(graph: Graph, points: Points, manifold: Space, k: int, **options: Unpack[PassOptions]) -> float:
     """The share of neighbours among the k nearest nodes of a node, averaged over the nodes.
 
     Of equally near nodes the one that comes first is nearer. Nodes without an edge are left out. Nodes with fewer than
@@ -35,7 +37,7 @@ def precision_at_k(graph: Graph, points: Tensor, manifold: Manifold, k: int, **o
     1 <= k < n; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
-    return precision_of(graph, nearest(points, manifold, k, **options).indices.cpu().numpy())
+    return precision_of(graph, rows_of(points, manifold, k=check_k(k, len(points)), **options).indices)
 
 
 def precision_of(graph: Graph, indices: Ints) -> float:
@@ -44,7 +46,7 @@ def precision_of(graph: Graph, indices: Ints) -> float:
     return float(hits.mean()) if len(hits) else math.nan
 
 
-def reconstruction(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Reconstruction:
+def reconstruction(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> Reconstruction:
     """Mean rank and mean average precision, as Nickel & Kiela (2017) measure how well the graph is reconstructed.
 
     For a node u and its neighbours N(u), let the rank of v ∈ N(u) be
@@ -62,29 +64,28 @@ def reconstruction(graph: Graph, points: Tensor, manifold: Manifold, **options: 
     points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
-    return reconstruction_of(neighbor_counts(points, manifold, edge_tensor(graph.edges), **options))
+    return reconstruction_of(rows_of(points, manifold, graph.edges, **options))
 
 
-def mean_rank(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+def mean_rank(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> float:
     """The mean rank of `reconstruction`."""
     return reconstruction(graph, points, manifold, **options).mean_rank
 
 
-def mean_average_precision(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+def mean_average_precision(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> float:
     """The mean average precision of `reconstruction`."""
     return reconstruction(graph, points, manifold, **options).mean_average_precision
 
 
-def reconstruction_of(counts: NeighborCounts) -> Reconstruction:
+def reconstruction_of(counts: RowArrays) -> Reconstruction:
     """Mean rank and mean average precision from the counts of one pass."""
     if not len(counts.nodes):
         return Reconstruction(math.nan, math.nan)
-    rank = 1.0 + float(counts.others.double().mean())
-    precision = counts.neighbors.double() / (counts.neighbors + counts.others)
-    degree = torch.bincount(counts.nodes)
-    average = torch.zeros(len(degree), dtype=torch.float64, device=degree.device).index_add_(0, counts.nodes, precision)
+    rank = 1.0 + float(counts.others.mean())
+    degree = np.bincount(counts.nodes)
+    total = np.bincount(counts.nodes, counts.neighbors / (counts.neighbors + counts.others))
     joined = degree > 0
-    return Reconstruction(rank, float((average[joined] / degree[joined]).mean()))
+    return Reconstruction(rank, float((total[joined] / degree[joined]).mean()))
 
 
 class ViolatedOrders(NamedTuple):
@@ -98,7 +99,7 @@ class ViolatedOrders(NamedTuple):
     """The share of all (stronger tie, weaker tie) in which the stronger is not the closer; 0.5 by chance."""
 
 
-def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:
+def violated_orders(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> ViolatedOrders:
     """The shares of violated orders, exact, over all pairs of nodes.
 
     A pair of nodes is stronger than another if its edge has the larger weight, or if it has an edge and the other has
@@ -107,15 +108,16 @@ def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options:
     `ultrahyperbolic.pairs.PassOptions`. One pass over the pairs and O(m log m) for the m edges.
     """
     check_points(graph, points)
-    edges = edge_tensor(graph.edges)
-    distances = pair_distances(points, manifold, edges, **options)
-    return orders_of(graph, distances, nonedge_counts(points, manifold, edges, distances, **options))
+    distances = lengths_of(points, manifold, graph.edges, **options)
+    return orders_of(
+        graph, distances, rows_of(points, manifold, graph.edges, 0, distances, upper=True, **options).nonedges
+    )
 
 
-def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrders:
+def orders_of(graph: Graph, distances: Floats, nonedges: Ints) -> ViolatedOrders:
     """The shares, from the distances of the edges [m] and how many non-edges are at most as far as each [m]."""
     against_nonedges = int(nonedges.sum())
-    among_edges, class_orders = _among_edges(graph.classes, distances.cpu().numpy())
+    among_edges, class_orders = _among_edges(graph.classes, distances)
     m, n = graph.n_edges, graph.n_nodes
     edge_orders = m * (n * (n - 1) // 2 - m)
     return ViolatedOrders(

@@ -4,29 +4,32 @@ Estimates have standard errors, and take linear time. Neighbours and orders are 
 is n - 1 times its mean distance to these.
 """
 
+from __future__ import annotations
+
 import math
 import time
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Floats, Ints
-from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity, former_measure
 from ..graph import Graph
 from ..graph.flow import pagerank
 from ..graph.hops import components
-from ..objective.tables import half_chord_table, value_and_slope
-from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
+from ..lazy import torch
+from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
+from ..spaces import Space, manifold_of
+from ..spaces.dissimilarities import Dissimilarity, former_measure
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
 from .inputs import check_points, edge_tensor
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SAMPLED_NODES = 20_000
 """With more nodes than this, a training measures by samples."""
@@ -42,6 +45,15 @@ _CLOSENESS_NODES = 50_000
 _EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
 
+class Near(NamedTuple):
+    """The nearest of each node, in arrays."""
+
+    indices: Ints
+    """[n, k], the nearest first."""
+    distances: Floats
+    """[n, k]"""
+
+
 class OverPairs(NamedTuple):
     """What one pass over all pairs gives."""
 
@@ -49,14 +61,14 @@ class OverPairs(NamedTuple):
     """Those of the pairs, by name."""
     delta: Floats
     """[n] δ of the graph, as of `ultrahyperbolic.evaluation.delta`."""
-    nearest: Nearest
+    nearest: Near
     """The nearest of each node, by which communities are found: `width_of` of them."""
 
 
 def evaluate(
     graph: Graph,
-    points: Tensor | Floats,
-    manifold: Manifold,
+    points: Points,
+    manifold: Space,
     *,
     dissimilarity: Dissimilarity = "geodesic",
     epsilon: float | None = None,
@@ -74,13 +86,12 @@ def evaluate(
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
-    points = points if isinstance(points, Tensor) else torch.from_numpy(np.array(points))
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)
 
 
 def over_pairs(
-    graph: Graph, points: Tensor, manifold: Manifold, *, progress: bool = False, **options: Unpack[PassOptions]
+    graph: Graph, points: Points, manifold: Space, *, progress: bool = False, **options: Unpack[PassOptions]
 ) -> OverPairs:
     """The measures over all pairs of the points [n, d], with δ and the nearest nodes, in one pass.
 
@@ -89,17 +100,14 @@ def over_pairs(
     check_points(graph, points)
     k = width_of(graph.n_nodes, graph.n_edges)
     if k < 1:
-        none = torch.empty(graph.n_nodes, 0)
-        return OverPairs({}, np.zeros(graph.n_nodes), Nearest(none.long(), none))
+        none = np.empty((graph.n_nodes, 0))
+        return OverPairs({}, np.zeros(graph.n_nodes), Near(none.astype(np.int64), none))
     with bar("measuring", show=progress):
-        edges = edge_tensor(graph.edges)
-        distances = pair_distances(points, manifold, edges, **options)
-        statistics = row_statistics(points, manifold, edges, k, distances, **options)
-        orders = orders_of(graph, distances, statistics.nonedges)
-        ranks = reconstruction_of(statistics.counts)
-        indices = statistics.nearest.indices.cpu().numpy()
+        distances = lengths_of(points, manifold, graph.edges, **options)
+        rows = rows_of(points, manifold, graph.edges, k, distances, **options)
+        orders, ranks, indices = orders_of(graph, distances, rows.nonedges), reconstruction_of(rows), rows.indices
         delta = component_delta(graph, points, manifold, **options)
-        delta = statistics.sums.cpu().numpy() if delta is None else delta
+        delta = rows.sums if delta is None else delta
         found = {
             "map": ranks.mean_average_precision,
             "recall_at_1": precision_of(graph, indices[:, :1]),
@@ -110,8 +118,7 @@ def over_pairs(
             f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST]) if k >= _NEAREST else math.nan,
             "mean_rank": ranks.mean_rank,
         }
-        near = Nearest(*(part.cpu() for part in statistics.nearest))
-        return OverPairs(_defined(found | correlations(graph, delta)), delta, near)
+        return OverPairs(_defined(found | correlations(graph, delta)), delta, Near(indices, rows.distances))
 
 
 def strongest_tie(graph: Graph, nearest: Ints) -> float:
@@ -125,7 +132,7 @@ def strongest_tie(graph: Graph, nearest: Ints) -> float:
     return float((found[tied] == strongest[tied]).mean()) if tied.any() else math.nan
 
 
-def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
+def over_nodes(graph: Graph, points: Points, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
     """The measures to compare with, which need no distances: from the norms of the points and from the graph.
 
     With ``sample``, triadic closure is estimated from some wedges. Closeness is beyond 50,000 nodes, from some of them.
@@ -164,8 +171,8 @@ def drawn_nodes(n: int) -> int:
 
 def from_samples(
     graph: Graph,
-    points: Tensor,
-    manifold: Manifold,
+    points: Points,
+    manifold: Space,
     *,
     nodes: int | None = None,
     seconds: float | None = None,
@@ -184,11 +191,12 @@ def from_samples(
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
     drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
     epsilon = _EPSILON if dissimilarity == "smoothed" else None
-    points, options = points.detach().double(), PassOptions(dissimilarity=dissimilarity, epsilon=epsilon)
-    options["popularity"] = popularity
+    points, options = tensor_of(points).detach().double(), PassOptions(dissimilarity=dissimilarity)
+    options |= {"epsilon": epsilon, "popularity": popularity}
+    space, manifold = kernel_space(manifold, dissimilarity), manifold_of(manifold)
     ties = edge_tensor(graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))])
     lengths = pair_distances(points, manifold, ties, **options).sort().values
-    found = _Totals(graph, points, kernel_space(manifold, dissimilarity), popularity, rng)
+    found = _Totals(graph, points, space, popularity, rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
@@ -207,11 +215,11 @@ def from_samples(
     return FromSamples(_defined(measures), delta)
 
 
-def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popularity: Floats | None = None) -> Floats:
+def delta_from_samples(graph: Graph, points: Points, manifold: Space, popularity: Floats | None = None) -> Floats:
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    found = _Totals(graph, points, kernel_space(manifold, "geodesic"), popularity, rng)
+    found = _Totals(graph, tensor_of(points), kernel_space(manifold, "geodesic"), popularity, rng)
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
         found.add_rows(some)
     return found.delta()
@@ -233,6 +241,8 @@ class _Totals:
 
     def add_rows(self, nodes: Ints) -> Tensor:
         """The distances [k, n] from drawn nodes, less popularity and 0 to themselves; δ counts those in a component."""
+        from ..objective.tables import half_chord_table, value_and_slope
+
         w = half_chord_table(self.points[nodes], self.points, self.space)
         distances, _ = value_and_slope(w, self.space, _EPSILON)
         if self.popularity is not None:

@@ -2,11 +2,11 @@
 
 from torch import nn, serialization
 
+from ..spaces import Geometry
 from .arguments import Check
 from .checked import checked
 from .flat import Euclidean
 from .manifold import Logarithm, Manifold
-from .named import Geometry
 from .parameter import ManifoldParameter, ManifoldTensor, rebuild
 from .product import Product
 from .pseudo_hyperboloid import PseudoHyperboloid, lorentz_to_poincare, poincare_to_lorentz

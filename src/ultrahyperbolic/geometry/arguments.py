@@ -1,61 +1,19 @@
 """What every method says of its arguments: the argument, the rule it breaks and the value it has."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from itertools import chain, repeat
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from ..checks import check_choice, is_number
-from ..options import Dissimilarity as Dissimilarity
-
-DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
-# What versions up to 0.2 called them.
-_FORMER: dict[str, Dissimilarity] = {
-    "dissimilarity": "geodesic",
-    "smoothed_dissimilarity": "smoothed",
-    "broken_dissimilarity": "broken",
-    "cone_rule": "cone-rule",
-    "extrinsic_dist": "extrinsic",
-    "dist": "distance",
-}
-
-
-def current_name(name: str) -> str:
-    """The current name of a dissimilarity, from a former name; other names are returned unchanged.
-
-    >>> current_name("smoothed_dissimilarity")
-    'smoothed'
-    """
-    return _FORMER.get(name, name)
-
-
-def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity:
-    """The dissimilarity of a name; ``ValueError`` unless there is one. Former names are taken with a warning.
-
-    >>> check_dissimilarity("broken")
-    'broken'
-    """
-    if isinstance(name, str) and name in _FORMER:
-        warnings.warn(
-            f"{what} {name!r} is now called {_FORMER[name]!r}: the former name will go",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        return _FORMER[name]
-    check_choice(what, name, DISSIMILARITIES)
-    return cast("Dissimilarity", name)
-
-
-def former_measure(measure: str) -> Dissimilarity:
-    """What the argument ``measure`` named, which is now ``dissimilarity``: taken with a warning."""
-    warnings.warn("measure is now called dissimilarity: the former name will go", DeprecationWarning, stacklevel=4)
-    return check_dissimilarity(current_name(measure), "measure")
-
+from ..checks import is_number
+from ..spaces.dissimilarities import DISSIMILARITIES as DISSIMILARITIES
+from ..spaces.dissimilarities import Dissimilarity as Dissimilarity
+from ..spaces.dissimilarities import check_dissimilarity as check_dissimilarity
+from ..spaces.dissimilarities import former_measure as former_measure
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,7 +1,6 @@
 """What a manifold must say of itself; everything else follows from it."""
 
 import inspect
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
@@ -9,6 +8,7 @@ from typing import NamedTuple, TypedDict
 import torch
 from torch import Tensor, nn
 
+from ..spaces import Quadric as Quadric
 from .arguments import guarded
 
 Size = int | Sequence[int]
@@ -23,20 +23,6 @@ class Logarithm(NamedTuple):
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
     exists: Tensor
     """Booleans [...]: whether a geodesic joins the points."""
-
-
-class Quadric(NamedTuple):
-    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
-
-    time: int
-    """How many coordinates are time; 0 in flat space."""
-    beta: float
-    """Negative; -1 in flat space, where it means nothing."""
-
-    @property
-    def radius(self) -> float:
-        """√|β|."""
-        return math.sqrt(-self.beta)
 
 
 class Spot(TypedDict, total=False):

@@ -11,17 +11,21 @@ ties do to δ is about as large on all graphs, and mean hops differ much on some
 little, the length is greater, so that the ranking is told from that noise on graphs of nearly equal nodes, too.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import Table, components, hop_sums, hops_from
+from ..lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # In units of the radius: how long the longest path is to be, and the least standard deviation of c_i, for which a hop
 # is at most as long as that path.

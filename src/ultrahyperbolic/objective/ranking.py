@@ -1,21 +1,25 @@
 """The ranking loss (Eq. 17): stronger ties shorter than weaker ones."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, NamedTuple, Self, get_args
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..checks import check_choice, check_positive
 from ..graph import Graph
 from ..graph.flow import heights as heights_of
+from ..lazy import torch
 from ..options import Scope as Scope
 
-PairFunction = Callable[[Tensor, Tensor], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PairFunction = Callable[["Tensor", "Tensor"], "Tensor"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 # Beyond this many nodes no array of all pairs is made.

@@ -17,8 +17,8 @@ from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
+from ..spaces.lbfgs import PhiLBFGS, Reached
 from .descent import DESCENDING, DescentSettings, DescentState, Direction, descent_step, direction_of
-from .lbfgs import PhiLBFGS, Reached
 
 
 class LineSearch(NamedTuple):

@@ -1,28 +1,36 @@
-"""The passes over all pairs, on the backend that suits the points: compiled for the CPU, or in torch."""
+"""The passes over all pairs, on the backend that suits the points: compiled for the CPU, in numpy or in torch."""
 
 from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import TYPE_CHECKING, TypeAlias, Unpack, get_args
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..checks import check_choice, check_count, check_positive
-from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity
+from ..lazy import torch
+from ..spaces import Geometry, Space, manifold_of
+from ..spaces.dissimilarities import Dissimilarity
 from . import reference
+from .arrays import RowArrays, pair_lengths, row_arrays
 from .kinds import kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..geometry import Manifold
     from .numba.reducers import MeasuredPoints
 
-# Once loaded, the compiled passes are faster from 100 nodes on, but torch is done with 1,000 before they are loaded.
+Points: TypeAlias = "Tensor | Floats"
+"""[n, d]: a tensor on any device, or an array, of which most is found without torch."""
+
+# Once loaded, the compiled passes are faster from 100 nodes on, but others are done with 1,000 before they are loaded.
 _COMPILED_NODES = 1000
 _SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
+_NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
@@ -74,12 +82,16 @@ def _statistics(
     count: int | None = None,
     upper: bool = False,
 ) -> RowStatistics:
-    prepared = _prepared(points, manifold, options, edges)
+    ends = None if edges is None else edges.cpu().long().numpy()
+    prepared = _prepared(points, manifold, options, ends)
     if prepared is None:
         return reference.row_statistics(points, manifold, edges, k, thresholds, count=count, upper=upper, **options)
     from .numba.reducers import reduce_rows
 
-    return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
+    bounds = None if thresholds is None else thresholds.detach().cpu().double().numpy()
+    found = reduce_rows(*prepared, ends, k, bounds, count=count, upper=upper)
+    sums, indices, distances, *counts, nonedges = map(torch.from_numpy, found)
+    return RowStatistics(sums, Nearest(indices, distances), NeighborCounts(*counts), nonedges)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -87,12 +99,13 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
 
     The same numbers as in the other passes over these points, which can therefore be compared with them.
     """
-    prepared = _prepared(points, manifold, options, pairs)
+    ends = np.ascontiguousarray(pairs.cpu().long().numpy())
+    prepared = _prepared(points, manifold, options, ends)
     if prepared is None:
         return reference.pair_distances(points, manifold, pairs, **options)
     from .numba.reducers import measure_pairs
 
-    return torch.from_numpy(measure_pairs(prepared[0], np.ascontiguousarray(pairs.cpu().long().numpy())))
+    return torch.from_numpy(measure_pairs(prepared[0], ends))
 
 
 def nonedge_counts(
@@ -105,15 +118,77 @@ def nonedge_counts(
     return _statistics(points, manifold, options, edges, 0, thresholds, upper=True).nonedges
 
 
+def rows_of(
+    points: Points, space: Space, edges: Ints = _NO_EDGES, k: int = 0, thresholds: Floats | None = None, *,
+    count: int | None = None, upper: bool = False, **options: Unpack[PassOptions],
+) -> RowArrays:  # fmt: skip
+    """`row_statistics` in arrays; with ``count`` only sums and nearest of the first rows, with ``upper`` nonedges."""
+    k = reference.check_k(k, len(points)) if k else 0
+    if isinstance(points, np.ndarray):
+        if (prepared := _prepared(points, space, options, edges)) is not None:
+            from .numba.reducers import reduce_rows
+
+            return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
+        if (geometry := _plain(points, space, options)) is not None:
+            limits = np.empty(0) if thresholds is None else thresholds
+            return row_arrays(points, geometry, edges, k, limits, _popularity(options, len(points)))
+    tensor, manifold = tensor_of(points), manifold_of(space)
+    bounds = None if thresholds is None else torch.tensor(thresholds).to(tensor)
+    ties = torch.tensor(edges, dtype=torch.int64)
+    sums, near, counts, nonedges = _statistics(tensor, manifold, options, ties, k, bounds, count=count, upper=upper)
+    return RowArrays(*(part.cpu().numpy() for part in (sums, near[0], near[1].double(), *counts, nonedges)))
+
+
+def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[PassOptions]) -> Floats:
+    """`pair_distances` in arrays."""
+    if isinstance(points, np.ndarray):
+        if (prepared := _prepared(points, space, options, pairs)) is not None:
+            from .numba.reducers import measure_pairs
+
+            return np.asarray(measure_pairs(prepared[0], np.array(pairs, order="C")))
+        if (geometry := _plain(points, space, options)) is not None:
+            return pair_lengths(points, geometry, pairs, _popularity(options, len(points)))
+    ends = torch.tensor(pairs, dtype=torch.int64)
+    found = pair_distances(tensor_of(points), manifold_of(space), ends, **options)
+    return np.asarray(found.detach().double().cpu().numpy())
+
+
+def tensor_of(points: Points) -> Tensor:
+    """Points as a tensor; of an array a copy, as a tensor cannot be read-only."""
+    return torch.tensor(points) if isinstance(points, np.ndarray) else points
+
+
 def usable_threads() -> int:
     """How many threads this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _plain(points: Floats, space: Space, options: PassOptions) -> Geometry | None:
+    """The geometry of few points on which numpy finds what is asked for; None where torch has to."""
+    usual = {"popularity", "dissimilarity", "backend", "epsilon"} >= options.keys() and options.get("epsilon") is None
+    usual = (
+        usual and options.get("backend", "auto") == "auto" and options.get("dissimilarity", "geodesic") == "geodesic"
+    )
+    few = len(points) < _COMPILED_NODES and points.dtype == np.float64
+    return space if usual and few and isinstance(space, Geometry) else None
+
+
+def _popularity(options: PassOptions, n: int) -> Floats | None:
+    """The popularity [n], as an array; raise unless each point has one."""
+    given = options.get("popularity")
+    if given is None:
+        return None
+    array = given if isinstance(given, np.ndarray) else given.detach().cpu().numpy()
+    found: Floats = np.array(array, dtype=np.float64)
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(f"popularity must be [{n}] finite numbers, got shape {found.shape}")
+    return found
+
+
 def _prepared(
-    points: Tensor, manifold: Manifold, options: PassOptions, indices: Tensor | None
+    points: Points, space: Space, options: PassOptions, indices: Ints | None
 ) -> tuple[MeasuredPoints, int | None, int] | None:
-    """Points ready for the compiled passes, rows of a block and threads; None where torch does it.
+    """Points ready for the compiled passes, rows of a block and threads; None where others do it.
 
     ``indices`` are of points.
     """
@@ -124,7 +199,7 @@ def _prepared(
     if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
         return None
     dissimilarity, epsilon = reference.dissimilarity_of(options)
-    why = _unsuited(points, manifold, dissimilarity, indices)
+    why = _unsuited(points, space, dissimilarity, indices)
     if why is not None:
         if backend == "numba":
             raise ValueError(f"backend 'numba': {why}; use 'reference'")
@@ -134,24 +209,25 @@ def _prepared(
     block_rows = reference.block_rows_of(options)
     from .numba.reducers import prepare
 
-    popularity, space = reference.popularity_of(options, points), kernel_space(manifold, dissimilarity)
-    taken_off = None if popularity is None else popularity.numpy()
-    return prepare(points.detach().numpy(), space, epsilon, taken_off), block_rows, threads or usable_threads()
+    array = points if isinstance(points, np.ndarray) else points.detach().numpy()
+    taken_off, kernel = _popularity(options, len(points)), kernel_space(space, dissimilarity)
+    return prepare(array, kernel, epsilon, taken_off), block_rows, threads or usable_threads()
 
 
-def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, indices: Tensor | None) -> str | None:
+def _unsuited(points: Points, space: Space, dissimilarity: Dissimilarity, indices: Ints | None) -> str | None:
     """Why the compiled pass cannot be taken, which does not look whether ``indices`` are those of points."""
     if find_spec("numba") is None:
         return "numba is not installed"
-    if points.device.type != "cpu" or points.dtype != torch.float64:
-        return f"points must be float64 on the CPU, got {points.dtype} on {points.device}"
+    device = "cpu" if isinstance(points, np.ndarray) else points.device.type
+    if device != "cpu" or str(points.dtype).removeprefix("torch.") != "float64":
+        return f"points must be float64 on the CPU, got {points.dtype} on {device}"
     try:
-        kernel_space(manifold, dissimilarity)
+        kernel_space(space, dissimilarity)
     except ValueError as error:
         return str(error)
-    if points.dim() != 2 or points.shape[1] != manifold.ambient_dim:
-        return f"points must be [n, {manifold.ambient_dim}], got shape {tuple(points.shape)}"
-    if indices is None or not indices.numel() or (indices.min() >= 0 and indices.max() < len(points)):
+    if points.ndim != 2 or points.shape[1] != space.ambient_dim:
+        return f"points must be [n, {space.ambient_dim}], got shape {tuple(points.shape)}"
+    if indices is None or not len(indices) or (indices.min() >= 0 and indices.max() < len(points)):
         return None
     n = len(points)
     return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"

@@ -3,8 +3,8 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity
+from ..options import Dissimilarity
+from ..spaces import Space
 
 
 class Kind(IntEnum):
@@ -51,7 +51,7 @@ _CURVED: dict[Dissimilarity, Kind] = {
 }
 
 
-def kernel_space(manifold: Manifold, dissimilarity: Dissimilarity) -> KernelSpace:
+def kernel_space(manifold: Space, dissimilarity: Dissimilarity) -> KernelSpace:
     """The space for the loops; ``ValueError``, with the reason, where they do not know it."""
     quadric = manifold.quadric
     if quadric is None:

@@ -5,18 +5,23 @@ that is NaN (no geodesic joins the points) counts as +∞. Distances are compare
 tolerance: two that are equal but for rounding may compare either way.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..checks import as_integer, check_count
-from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity, check_dissimilarity, former_measure
+from ..lazy import torch
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, former_measure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..geometry import Manifold
 
 Backend = Literal["auto", "numba", "reference"]
 

@@ -6,17 +6,16 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..arrays import Bools, Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
-from ..geometry import Manifold
 from ..graph import Graph
 from ..graph.hops import components
-from ..pairs import nearest
+from ..pairs import rows_of
+from ..spaces import Space
 
 COMMUNITIES = "community"
 Labels = Mapping[Hashable, object]
@@ -65,7 +64,7 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
         offsets = [None if popularity is None else popularity[part] for part in some]
         both = zip(some, offsets, strict=True)
         near = known if size == n else None
-        links = [near_links(points[part], embedding.manifold, popularity=own, near=near) for part, own in both]
+        links = [near_links(points[part], embedding.space, popularity=own, near=near) for part, own in both]
         ends = [pairs + number * size for number, (pairs, _) in enumerate(links)]  # as one graph, side by side
         whole = np.concatenate(ends), np.concatenate([weights for _, weights in links])
         placed.extend(size**_ROOM * _unit(places) for places in _spread(whole, mass[some]))
@@ -76,7 +75,7 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
 
 
 def near_links(
-    points: Floats, manifold: Manifold, *, popularity: Floats | None = None, near: Pairs | None = None
+    points: Floats, manifold: Space, *, popularity: Floats | None = None, near: Pairs | None = None
 ) -> Pairs:
     """The nearest nodes of each, weighted as UMAP does: 1 for the nearest; w_ij + w_ji - w_ij · w_ji of a pair.
 
@@ -87,8 +86,7 @@ def near_links(
     if k < 1:
         return np.empty((0, 2), np.int64), np.empty(0)
     if near is None:
-        found = nearest(torch.from_numpy(np.array(points)), manifold, k, popularity=popularity)
-        near = found.indices.numpy(), found.distances.numpy()
+        near = rows_of(points, manifold, k=k, popularity=popularity)[1:3]
     others, far = near
     beyond = far - far.min(axis=1, keepdims=True)
     one_way = np.exp(-beyond / _scales(beyond)[:, None]).ravel()
@@ -239,7 +237,7 @@ def communities(embedding: Embedding, rows: Ints) -> Ints:
     if len(rows) == len(embedding):
         return embedding.cluster()[rows]
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
-    return clusters(embedding.points[rows], embedding.manifold, popularity=popularity)
+    return clusters(embedding.points[rows], embedding.space, popularity=popularity)
 
 
 def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = False) -> Kinds:

@@ -1,17 +1,23 @@
 """What figures show, as plain data that any library can draw: the paper's geometry, graphs and losses."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
-from ..geometry import PseudoHyperboloid
 from ..graph import Graph
+from ..lazy import torch
+from ..pairs import tensor_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..geometry import PseudoHyperboloid
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
 BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#222222"
@@ -100,6 +106,8 @@ def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 *
 
 def family(beta: float = -1.0) -> list[Scene]:
     """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
+    from ..geometry import PseudoHyperboloid
+
     manifold = PseudoHyperboloid(2, 1, beta)
     root = math.sqrt(-beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
@@ -140,20 +148,23 @@ _AXES = ("x₀", "x₁", "x₂")
 # Tangent vectors at the pole, in units of √|β|: one of each kind, and the ξ of exp and log.
 DIRECTIONS = {"space-like": (0.0, 0.0, 1.0), "light-like": (0.0, 1.0, 1.0), "time-like": (0.0, 1.0, 0.0)}
 VECTOR = (0.0, 0.35, 1.2)
-_HEIGHTS = torch.linspace(-_TALL, _TALL, 81, dtype=torch.float64)[:, None]
-# The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them.
-_EDGE = (-1.0 / (1.0 + _HEIGHTS.square()).sqrt()).acos()
+
+
+def _heights() -> Tensor:
+    return torch.linspace(-_TALL, _TALL, 81, dtype=torch.float64)[:, None]
 
 
 def _part(manifold: PseudoHyperboloid, first: Tensor, last: Tensor) -> Floats:
     """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle [a, 1] to another at each height."""
     around = first + torch.linspace(0.0, 1.0, 145, dtype=torch.float64) * (last - first)
-    arcs = torch.stack((around.cos(), around.sin(), _HEIGHTS.expand_as(around)), dim=-1)
+    arcs = torch.stack((around.cos(), around.sin(), _heights().expand_as(around)), dim=-1)
     return manifold.psi_inverse(arcs).numpy()
 
 
 def geodesics(beta: float = -1.0) -> list[Scene]:
     """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and both light rays."""
+    from ..geometry import PseudoHyperboloid
+
     manifold = PseudoHyperboloid(1, 1, beta)
     root = math.sqrt(-beta)
     x = manifold.origin()
@@ -164,7 +175,7 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
         ("", ORANGE, (0.0, -1.0, 1.0), _TALL),  # the other light ray
         ("time-like: closed", VERMILION, DIRECTIONS["time-like"], math.pi),
     )
-    half = torch.full_like(_HEIGHTS, math.pi)
+    half = torch.full_like(_heights(), math.pi)
     pieces: list[Piece] = [Surface(_part(manifold, -half, half), GREY, 0.42)]
     for name, color, direction, length in kinds:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
@@ -175,6 +186,8 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
 
 def exp_log(beta: float = -1.0) -> list[Scene]:
     """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that exp_x does not reach."""
+    from ..geometry import PseudoHyperboloid
+
     manifold = PseudoHyperboloid(1, 1, beta)
     root = math.sqrt(-beta)
     x = manifold.origin()
@@ -184,9 +197,11 @@ def exp_log(beta: float = -1.0) -> list[Scene]:
     back = x + manifold.logmap(x, y).vector
     corners = torch.tensor([[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64)
     plane = x + manifold.proju(x, root * corners)
+    # The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them.
+    edge = (-1.0 / (1.0 + _heights().square()).sqrt()).acos()
     pieces: list[Piece] = [
-        Surface(_part(manifold, -_EDGE, _EDGE), SKY, 0.34, "where expₓ leads"),
-        Surface(_part(manifold, _EDGE, 2.0 * math.pi - _EDGE), GREY, 0.6, "no geodesic from x"),
+        Surface(_part(manifold, -edge, edge), SKY, 0.34, "where expₓ leads"),
+        Surface(_part(manifold, edge, 2.0 * math.pi - edge), GREY, 0.6, "no geodesic from x"),
         Surface(plane.numpy(), GREEN, 0.34, "the tangent plane at x"),
         Curve(way.numpy(), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
         Curve(torch.stack((back, y)).numpy(), BLACK, "", 1.2, dashed=True),
@@ -247,7 +262,7 @@ def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
     chosen = np.arange(n)
     if n > landmarks:
         chosen = np.sort(np.random.default_rng(0).choice(n, landmarks, replace=False))
-    points = torch.from_numpy(embedding.points.copy())
+    points = tensor_of(embedding.points)
     rows = [embedding.manifold.dissimilarity(points[index], points).numpy() for index in chosen]
     squares = np.array(rows).reshape(len(chosen), n)
     among = squares[:, chosen]

@@ -1,13 +1,13 @@
 """What the page draws, as plain data: all nodes and edges, or of a large graph the most central and a sample."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
@@ -17,11 +17,14 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..graph.flow import other_ranks
-from ..objective.tables import half_chord_table, value_and_slope
-from ..pairs import nearest, pair_distances
+from ..lazy import torch
+from ..pairs import lengths_of, rows_of
 from ..pairs.kinds import kernel_space
 from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .space import Distances, SpaceView, distances, in_space
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
@@ -84,8 +87,8 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     """Choose, measure and lay out."""
     shown = choose_nodes(embedding.rank)
     edges = None if graph is None else choose_edges(graph, shown)
-    space = in_space(embedding.points, embedding.manifold)
-    seen = distances(embedding.points, embedding.manifold, graph, embedding.popularity)
+    space = in_space(embedding.points, embedding.space)
+    seen = distances(embedding.points, embedding.space, graph, embedding.popularity)
     places = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
@@ -103,7 +106,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     }
     measures = dict(embedding.record.measures)
     if not measures and graph is not None and shown.whole:
-        measures = evaluate(graph, embedding.points, embedding.manifold, popularity=embedding.popularity)
+        measures = evaluate(graph, embedding.points, embedding.space, popularity=embedding.popularity)
     return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
 
 
@@ -207,35 +210,35 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
         return indices[shown.nodes], lengths[shown.nodes]
     order = np.concatenate((shown.nodes, np.setdiff1d(np.arange(len(embedding)), shown.nodes)))
     popularity = None if embedding.popularity is None else embedding.popularity[order]
-    points = torch.from_numpy(embedding.points[order])
-    found = nearest(points, embedding.manifold, k, count=len(shown.nodes), popularity=popularity)
-    return order[found.indices.numpy()], found.distances.numpy()
+    found = rows_of(embedding.points[order], embedding.space, k=k, count=(s := len(shown.nodes)), popularity=popularity)
+    return order[found.indices[:s]], found.distances[:s]
 
 
 def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:
     """The distances [r, o] between nodes at two lists of rows, to some seven digits, by a product of matrices."""
+    from ..objective.tables import half_chord_table, value_and_slope
+
     points = torch.from_numpy(embedding.points - embedding.points.mean(0))
-    if embedding.manifold.quadric is None:
+    if embedding.space.quadric is None:
         ends = (torch.from_numpy(embedding.points[of]) for of in (rows, others))
         far = embedding.manifold.cdist(*ends, dissimilarity="geodesic")
     else:
-        space = kernel_space(embedding.manifold, "geodesic")
+        space = kernel_space(embedding.space, "geodesic")
         far, _ = value_and_slope(half_chord_table(points[rows], points[others], space).float(), space, 1.0)
     popularity = embedding.popularity
     return far if popularity is None else far - torch.from_numpy(popularity[rows][:, None] + popularity[others])
 
 
 def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEdges) -> Data:
-    tensor = torch.from_numpy(np.array(embedding.points))
-    ends = torch.from_numpy(shown.nodes[edges.ends])
-    lengths = pair_distances(tensor, embedding.manifold, ends, popularity=embedding.popularity)
+    ends = shown.nodes[edges.ends].reshape(-1, 2)
+    lengths = lengths_of(embedding.points, embedding.space, ends, popularity=embedding.popularity)
     weights = graph.weights[edges.numbers]
     bands = _bands(weights, weights[edges.drawn])
     limits = [weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
     found = {
         "ends": edges.ends.ravel().tolist(),
         "weights": _rounded(weights),
-        "distances": _rounded(lengths.numpy(), digits=4),
+        "distances": _rounded(lengths, digits=4),
         "band": bands.tolist(),
         "drawn": np.flatnonzero(edges.drawn).tolist(),
         "bands": [[*_rounded(np.array([part.min(), part.max()])), len(part)] for part in limits],

@@ -5,16 +5,14 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..evaluation.hierarchy import pairs_within
 from ..evaluation.inputs import are_edges
-from ..geometry import Geometry, Manifold, PseudoHyperboloid
 from ..graph import Graph
-from ..pairs import pair_distances
+from ..pairs import lengths_of
+from ..spaces import Geometry, Space
 
 KINDS = {
     "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
@@ -50,9 +48,9 @@ class Distances(NamedTuple):
     long: list[LongTie]  # the strong edges that came out longest, the longest first
 
 
-def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularity: Floats | None) -> Distances:
+def distances(points: Floats, manifold: Space, graph: Graph | None, popularity: Floats | None) -> Distances:
     """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
-    measured = partial(_measured, torch.from_numpy(np.array(points)), manifold, popularity)
+    measured = partial(_measured, points, manifold, popularity)
     n = len(points)
     edges, weights = (np.empty((0, 2), np.int64), np.empty(0)) if graph is None else (graph.edges, graph.weights)
     all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
@@ -91,31 +89,31 @@ def _long(edges: Ints, weights: Floats, lengths: NDArray[np.float32]) -> list[Lo
 
 
 def _measured(
-    points: Tensor, manifold: Manifold, popularity: Floats | None, chunks: Iterable[Ints]
+    points: Floats, manifold: Space, popularity: Floats | None, chunks: Iterable[Ints]
 ) -> tuple[NDArray[np.float32], Ints]:
     """Distances of pairs and their kinds, as positions in ``KINDS``."""
     lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]
     for pairs in chunks:
-        where = torch.tensor(pairs)
-        lengths.append(pair_distances(points, manifold, where, popularity=popularity).numpy().astype(np.float32))
-        kinds.append(_kinds(points[where[:, 0]], points[where[:, 1]], manifold))
+        lengths.append(lengths_of(points, manifold, pairs, popularity=popularity).astype(np.float32))
+        kinds.append(_kinds(points[pairs[:, 0]], points[pairs[:, 1]], manifold))
     return np.concatenate(lengths), np.concatenate(kinds).astype(np.int64)
 
 
-def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
+def _kinds(x: Floats, y: Floats, manifold: Space) -> NDArray[np.int8]:
     """Positions in ``KINDS`` of pairs of points [m, d], from ⟨x, y⟩; null is what rounding cannot tell from it."""
     geometry = Geometry.of_manifold(manifold)
     if geometry is None or geometry.is_flat:
-        return (x == y).all(-1).to(torch.int8).numpy()
-    radius_square = -geometry.beta
-    along = manifold.inner(x, y)
-    rounding = 4 * manifold.ambient_dim * torch.finfo(x.dtype).eps * x.norm(dim=-1) * y.norm(dim=-1)
-    kind = torch.where(along < -radius_square, 0, torch.where(along < radius_square, 2, 3))
+        return np.asarray((x == y).all(-1), dtype=np.int8)
+    radius_square, products = -geometry.beta, x * y
+    along = products[:, geometry.time_dimensions :].sum(1) - products[:, : geometry.time_dimensions].sum(1)
+    lengths = np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
+    rounding = 4 * geometry.ambient_dim * np.finfo(x.dtype).eps * lengths
+    kind = np.where(along < -radius_square, 0, np.where(along < radius_square, 2, 3)).astype(np.int8)
     # A definite metric has one kind of geodesic; antipodes of a sphere are joined by all of them.
     if not geometry.has_cone:
         kind[:] = 0 if geometry.q == 0 else 2
-    kind[(along + radius_square).abs() <= rounding] = 1
-    return kind.to(torch.int8).numpy()
+    kind[np.abs(along + radius_square) <= rounding] = 1
+    return kind
 
 
 class SpaceView(NamedTuple):
@@ -126,14 +124,14 @@ class SpaceView(NamedTuple):
     explanation: str  # what is seen, in words
 
 
-def in_space(points: Floats, manifold: Manifold) -> SpaceView:
+def in_space(points: Floats, manifold: Space) -> SpaceView:
     """Points [n, d] of any manifold as points of ordinary space."""
     geometry = Geometry.of_manifold(manifold)
     if geometry is None or geometry.is_flat:
         return _flat(points)
     p, q = geometry.space_dimensions, geometry.time_dimensions - 1
-    image = PseudoHyperboloid(p, q, geometry.beta).psi(torch.from_numpy(np.array(points))).numpy()
-    time, space = image[:, : q + 1], image[:, q + 1 :]
+    time, space = points[:, : q + 1], points[:, q + 1 :] / geometry.radius
+    time = time / np.linalg.norm(time, axis=1, keepdims=True)  # ψ (Theorem 4.1)
     if p == 0:
         return _sphere(time, q)
     if q == 0:

@@ -11,12 +11,12 @@ import numpy as np
 from ..embedding import Embedding
 from ..embedding.answers import alike_words, interval_words
 from ..embedding.record import GraphRecord, Json, RunRecord
-from ..geometry.named import described
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..graph.hops import components
 from ..loop import Stopped
 from ..plot.maps import Kinds
+from ..spaces import described
 from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
 from .space import KINDS
@@ -30,7 +30,7 @@ _FOLDERS = re.compile(r"(?<![^\s='\"])/[^\s'\"]*/")  # of an absolute path
 
 def title(contents: Contents) -> str:
     """The name of the graph and where it was embedded, as text."""
-    geometry = described(contents.embedding.manifold)
+    geometry = described(contents.embedding.space)
     return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
@@ -295,7 +295,7 @@ def how_to_repeat(contents: Contents) -> str:
 
 
 def _geometry_markup(embedding: Embedding) -> str:
-    geometry = described(embedding.manifold)
+    geometry = described(embedding.space)
     return escape(str(embedding.manifold)) if geometry is None else geometry.markup
 
 

@@ -101,7 +101,7 @@ def _decided(state: BatchState, machine: Machine, decision: Decision) -> Decisio
     group, every = communicator(), max(1, state.points.shape[1] // _LOOKED_AT)
     if group.size == 1:
         return decision
-    here = zlib.crc32(state.points[:, ::every].tobytes()) if machine.torch_device.type == "cpu" else 0
+    here = zlib.crc32(state.points[:, ::every].tobytes()) if machine.device_type == "cpu" else 0
     decision, there = group.share((decision, here))
     if here != there:
         raise RuntimeError("this process has come to other points than the first: use machines of one kind")

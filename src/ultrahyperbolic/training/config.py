@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from ..checks import as_integer, check_choice, check_count, check_fraction, chec
 from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
-from ..geometry import Geometry, Manifold
-from ..geometry.arguments import Dissimilarity, check_dissimilarity, current_name
-from ..geometry.named import ProductGeometry
 from ..graph import Graph
 from ..objective import SCOPES, Scope
 from ..options import Stop as Stop
 from ..rounding import geometric
+from ..spaces import Geometry, ProductGeometry
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, current_name
 from .start import SpectralStart, near_pole
+
+if TYPE_CHECKING:
+    from ..geometry import Manifold
 
 STOPS: tuple[Stop, ...] = get_args(Stop)
 Start = Literal["spectral", "pole", "given"]
@@ -162,7 +164,7 @@ class TrainingConfig:
         # What is to be finished is where the descent ends: losses of samples do not compare.
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
-            self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
+            self.geometry, self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
             self.seed, self.centrality,
         )  # fmt: skip
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
-from ..geometry import Geometry
 from ..graph import Graph
+from ..spaces import Geometry
 from .config import TrainingConfig
-from .place import NewNodes, place_nodes
 from .start import Given
 
 # Of the usual, how many iterations there are, and how far points move at first: enough to let new ties in, too little
@@ -79,6 +78,8 @@ def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bo
     if len(kept) == graph.n_nodes:
         return Given(points, offsets)
     stay = _staying(old, graph, kept, points[kept], offsets[kept])
+    from .place import NewNodes, place_nodes
+
     news = NewNodes.of(graph, stay)
     found = news.ties.steps <= news.ties.count
     new = np.flatnonzero(known < 0)

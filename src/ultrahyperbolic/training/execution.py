@@ -118,7 +118,7 @@ class Execution:
             training=Training(
                 [config.to_json() for config in self.configs],
                 machine.backend,
-                str(machine.torch_device),
+                str(machine.device or "cpu"),
                 machine.precision,
                 self.plan.asked["time_limit"],
             ),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 
 from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Evaluation, RunSpec
 from ..loop import Ending, Stopped
-from ..optim.lbfgs import PhiLBFGS, Reached
+from ..spaces.lbfgs import PhiLBFGS, Reached
 
 # A run has converged when _WINDOW iterations have lowered its loss by no more than this share of it, or of 1: an order
 # that is violated costs about as much.
@@ -90,7 +89,7 @@ class Finishing:
     def _step(self, runs: Sequence[_FinishingRun]) -> None:
         """One step of each run: what they ask for is evaluated together."""
         asking = {run: run.steps.asking(run.here) for run in runs}
-        answers: dict[_FinishingRun, tuple[float, torch.Tensor] | None] = dict.fromkeys(asking)
+        answers: dict[_FinishingRun, tuple[float, Floats] | None] = dict.fromkeys(asking)
         while asking:
             for run, step in list(asking.items()):
                 try:
@@ -99,9 +98,9 @@ class Finishing:
                     run.reach(end.value)
                     del asking[run]
                 else:
-                    self._at.points[run.number, :, : run.width] = points[:, : run.width].numpy()
+                    self._at.points[run.number, :, : run.width] = points[:, : run.width]
                     if run.popularity:
-                        self._at.offsets[run.number] = points[:, run.width].numpy()
+                        self._at.offsets[run.number] = points[:, run.width]
             if asking:
                 if self.asked():
                     raise KeyboardInterrupt
@@ -113,23 +112,23 @@ class _FinishingRun:
     """Where a run stands in its finish: with popularity, the offset is a last coordinate of each point."""
 
     def __init__(self, number: int, spec: RunSpec, found: Evaluation, state: BatchState) -> None:
-        self.number, self.width, self.popularity = number, spec.manifold.ambient_dim, spec.popularity
-        self.steps = PhiLBFGS(spec.manifold, flat=int(spec.popularity))
+        self.number, self.width, self.popularity = number, spec.space.ambient_dim, spec.popularity
+        self.steps = PhiLBFGS(spec.space, flat=int(spec.popularity))
         points = self._joined(state.points, state.offsets)
         self.here = Reached(points, *self.found_in(found))
         self.values = [self.here.value]
         self.is_stuck = False
 
-    def found_in(self, found: Evaluation) -> tuple[float, torch.Tensor]:
+    def found_in(self, found: Evaluation) -> tuple[float, Floats]:
         """The loss of this run and its gradient."""
         return float(found.loss[self.number]), self._joined(found.gradient, found.offsets)
 
-    def _joined(self, points: Floats, offsets: Floats) -> torch.Tensor:
+    def _joined(self, points: Floats, offsets: Floats) -> Floats:
         """What is of this run, [n, d] or with offsets [n, d + 1]."""
         mine = points[self.number, :, : self.width]
         if self.popularity:
             mine = np.column_stack((mine, offsets[self.number]))
-        return torch.from_numpy(mine.copy())
+        return mine.copy()
 
     def reach(self, found: Reached | None) -> None:
         """Be where a step led; stuck where no step lowers the loss."""
@@ -146,8 +145,8 @@ class _FinishingRun:
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""
-        state.best[self.number, :, : self.width] = self.here.points[:, : self.width].numpy()
+        state.best[self.number, :, : self.width] = self.here.points[:, : self.width]
         if self.popularity:
-            state.best_offsets[self.number] = self.here.points[:, self.width].numpy()
+            state.best_offsets[self.number] = self.here.points[:, self.width]
         state.record["best_loss"][self.number] = self.here.value
         state.record["best_iteration"][self.number] = state.iteration

@@ -7,17 +7,19 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..checks import as_integer, check_count, suggestion
 from ..datasets import load, names
 from ..engines.base import EXACT_NODES_ON_CUDA
-from ..geometry import Geometry, Product
-from ..geometry.named import ProductGeometry, described
 from ..graph import Graph, GraphError, as_graph
 from ..graph.fold import said_of_directions
 from ..graph.prepared import is_prepared
 from ..options import Signature
+from ..spaces import Geometry, ProductGeometry, described
+
+if TYPE_CHECKING:
+    from ..geometry import Product
 
 log = logging.getLogger("ultrahyperbolic")
 
@@ -155,6 +157,8 @@ def signature_of(signature: Signature) -> tuple[int, int] | None:
 def _product_of(product: str | Product) -> Geometry:
     if isinstance(product, str):
         return ProductGeometry.of_text(product)
+    from ..geometry import Product
+
     if not isinstance(product, Product):
         raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
     if product.learnable:

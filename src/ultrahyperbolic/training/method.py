@@ -14,12 +14,11 @@ from typing import get_args
 from ..checks import check_choice
 from ..engines.base import MEETS, Machine
 from ..engines.registry import FEWER, ends_exactly
-from ..engines.sampled import default_sizes
-from ..geometry import Geometry
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
 from ..options import Goal as Goal
 from ..rounding import power
+from ..spaces import Geometry
 from .config import TrainingConfig
 
 GOALS: tuple[Goal, ...] = get_args(Goal)
@@ -143,6 +142,8 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 
 def moved_share(graph: Graph, machine: Machine) -> float:
     """The share of the points that an iteration moves, about, on a resolved machine."""
+    from ..engines.sampled import default_sizes
+
     ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
     return min(1.0, ends / graph.n_nodes)
 
@@ -152,7 +153,7 @@ def usual_iterations(graph: Graph, machine: Machine) -> int:
     times = 1.0
     if machine.backend == "sampled":
         times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine))
-    elif not ends_exactly(graph.n_nodes, machine) and machine.torch_device.type == "cpu":
+    elif not ends_exactly(graph.n_nodes, machine) and machine.device_type == "cpu":
         times = FEWER
     return round(default_iterations(graph) * times)
 

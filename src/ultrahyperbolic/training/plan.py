@@ -12,11 +12,10 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..engines.base import Machine, Problem, check_directed
 from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
-from ..geometry import Geometry
-from ..geometry.named import ProductGeometry
 from ..graph import Graph
 from ..objective import RankedPairs
 from ..options import Backend, Goal, Options, complete
+from ..spaces import Geometry, ProductGeometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
@@ -170,5 +169,5 @@ def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     heights = np.zeros(graph.n_nodes) if graph.is_directed else None
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
     popular = plan.asked["preset"] is None and has_popularity(where, plan.asked["popularity"])
-    check_directed(pairs, [replace(config.spec(), popularity=popular)])
+    check_directed(pairs, [replace(config, popularity=popular).spec()])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")

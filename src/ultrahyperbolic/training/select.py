@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from typing import Literal, Unpack
 
 import numpy as np
-import torch
 
 from ..checks import check_count, is_number
 from ..evaluation import SAMPLED_NODES, HeldOut, TriadicClosure, hold_out_edges, link_prediction, triadic_closure
 from ..evaluation.closure import sampled_closure
-from ..geometry import Geometry
 from ..graph import Graph
 from ..graph.ids import NodeIds
 from ..interrupted import Interrupted
 from ..options import By, Compared, complete
+from ..pairs import tensor_of
 from ..progress import bar
+from ..spaces import Geometry
 from .config import Settings
 from .execution import Execution
 from .inputs import Choice, Weight, find_graph
@@ -198,7 +198,7 @@ class _Comparison:
             embeddings = execution.train_all()
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
-        device, began = execution.machine.torch_device, time.monotonic()
+        device, began = execution.machine.device, time.monotonic()
         for row, config, embedding in zip(rows.values(), execution.configs, embeddings, strict=True):
             result = embedding.record.result
             performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
@@ -210,7 +210,7 @@ class _Comparison:
             if split is None:
                 row.scores.append(score(self.plan.goal, measures))
             else:
-                points = torch.from_numpy(embedding.points.copy())
+                points = tensor_of(embedding.points)
                 negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
                 auc = link_prediction(
                     self.graph, points, embedding.manifold, split.edges, negatives=negatives,

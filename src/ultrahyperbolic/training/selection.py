@@ -9,10 +9,10 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
-from ..geometry import Geometry
 from ..graph.base import html_table
 from ..options import By as By
 from ..options import Goal
+from ..spaces import Geometry
 
 if TYPE_CHECKING:
     import pandas

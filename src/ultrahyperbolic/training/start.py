@@ -15,14 +15,14 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..geometry import Geometry
 from ..graph import Graph
 from ..graph.hops import SEARCH_BYTES, WORD, components, hops_from
+from ..lazy import torch
 from ..rounding import cosh_of_root
+from ..spaces import Geometry
 
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
 # where the table of hops would exceed _ENTRIES.

@@ -10,8 +10,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from ..evaluation import violated_orders
 
 if TYPE_CHECKING:
@@ -86,12 +84,12 @@ class TensorBoard:
         ]
 
     def _violated(self, progress: Progress[BatchState], run: int) -> tuple[str, float]:
-        began, manifold = time.monotonic(), self.configs[run].manifold()
+        began, geometry = time.monotonic(), self.configs[run].geometry
         finishing = progress.iteration > len(self.schedules[run])
         state = progress.state
         where, offsets = (state.best, state.best_offsets) if finishing else (state.points, state.offsets)
-        points = torch.from_numpy(where[run, :, : manifold.ambient_dim].copy())
-        share = violated_orders(self.graph, points, manifold, popularity=offsets[run].copy()).edges_vs_nonedges
+        points = where[run, :, : geometry.ambient_dim].copy()
+        share = violated_orders(self.graph, points, geometry, popularity=offsets[run].copy()).edges_vs_nonedges
         self.counting += time.monotonic() - began
         return "violated_orders", share
 

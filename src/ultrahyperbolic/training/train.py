@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 
 from ..arrays import Floats, Ints
 from ..checks import check_positive
@@ -31,17 +30,24 @@ from ..graph.hops import components
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Progress, Stopped
 from ..objective import Closeness, RankedPairs
+from ..pairs import Points, tensor_of
 from ..progress import bar
+from ..spaces import Space
 from .batch import Batch, Computed
 from .config import TrainingConfig
 from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
 
+if TYPE_CHECKING:
+    import torch
+
 log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 _HERE = Machine()
-_CPU = torch.device("cpu")
+
+
+Device: TypeAlias = "str | torch.device | None"
 
 
 class TimeLimit(NamedTuple):
@@ -60,15 +66,14 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool
     if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
     first = configs[0]
-    specs = [config.spec() for config in configs]
     held = Closeness.of(graph) if any(config.centrality for config in configs) and not outline else None
     pairs = RankedPairs.of(graph)
     if pairs.heights is not None:
-        check_directed(pairs, specs)
+        check_directed(pairs, [config.spec() for config in configs])
         # A pair that is tied both ways has two terms of the ranking loss, and the other term keeps its share.
         share = len(graph.arcs[1]) / graph.n_edges
-        specs = [replace(spec, centrality=share * spec.centrality) for spec in specs]
-    return Problem(pairs, specs, first.best_every, first.stop == "ordered", held)
+        configs = [replace(config, centrality=share * config.centrality) for config in configs]
+    return Problem(pairs, [config.spec() for config in configs], first.best_every, first.stop == "ordered", held)
 
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> None:
@@ -131,7 +136,7 @@ def embed_best(
         if len(embeddings) > 1 and not interrupted:
             best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
-            device = resolve(machine, graph.n_nodes).torch_device
+            device = resolve(machine, graph.n_nodes).device
             best = measured(graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring)
     except KeyboardInterrupt:
         interrupted = True
@@ -153,8 +158,8 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
     with bar("ranks", len(embeddings), show=not quiet) as update:
         for done, embedding in enumerate(embeddings):
             update(done, "")
-            points = torch.from_numpy(embedding.points.copy())
-            deltas.append(over_pairs(graph, points, embedding.manifold, popularity=embedding.popularity).delta)
+            found = over_pairs(graph, embedding.points, embedding.space, popularity=embedding.popularity)
+            deltas.append(found.delta)
     first = embeddings[0].record.seed or 0
     agreement = stability(deltas)
     if not math.isnan(agreement):
@@ -217,7 +222,7 @@ def embed_many(
     if found.outcome.ending.why is Stopped.INTERRUPTED:
         performed = found.outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
-    device = resolve(machine, graph.n_nodes).torch_device
+    device = resolve(machine, graph.n_nodes).device
     return [measured(graph, each, quiet=quiet, device=device) for each in embeddings] if measures else embeddings
 
 
@@ -255,7 +260,7 @@ def _embedding(
 ) -> Embedding:
     """A training of a batch that has ended, and what is said of it; ``heights`` [n] are those of a directed graph."""
     state, ending, losses = found.state, found.outcome.ending, found.outcome.losses[number]
-    row, rested, manifold = state.record[number], int(state.rested[number]), config.manifold()
+    row, rested, geometry = state.record[number], int(state.rested[number]), config.geometry
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]
@@ -291,9 +296,9 @@ def _embedding(
         timing=timing,
         call=config.call(graph),
     )
-    points = state.best[number, :, : manifold.ambient_dim]
+    points = state.best[number, :, : geometry.ambient_dim]
     popularity = state.best_offsets[number] if config.popularity else None
-    return Embedding(graph.ids, points, manifold, record, graph, popularity=popularity, attributes=attributes)
+    return Embedding(graph.ids, points, geometry, record, graph, popularity=popularity, attributes=attributes)
 
 
 def _finite(value: float) -> float | None:
@@ -301,7 +306,7 @@ def _finite(value: float) -> float | None:
 
 
 def measured(
-    graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU, seconds: float | None = None
+    graph: Graph, embedding: Embedding, *, quiet: bool, device: Device = None, seconds: float | None = None
 ) -> Embedding:
     """The embedding with all measures in its record; it keeps what that found of all pairs."""
     embedding = with_pair_measures(graph, embedding, quiet=quiet, device=device, seconds=seconds)
@@ -309,18 +314,20 @@ def measured(
 
 
 def with_pair_measures(
-    graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU, seconds: float | None = None
+    graph: Graph, embedding: Embedding, *, quiet: bool, device: Device = None, seconds: float | None = None
 ) -> Embedding:
     """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples.
 
     With ``seconds`` they come from the nodes that there is time for.
     """
-    points = torch.from_numpy(embedding.points.copy())
-    if graph.n_nodes > SAMPLED_NODES or (seconds is not None and embedding.manifold.quadric is not None):
+    points: Points = embedding.points
+    space: Space = embedding.space
+    if str(device or "cpu") != "cpu":
+        points, space = tensor_of(points).to(device), deepcopy(embedding.manifold).to(device)
+    if graph.n_nodes > SAMPLED_NODES or (seconds is not None and space.quadric is not None):
         estimated = from_samples(
-            graph, points.to(device), embedding.manifold, seconds=seconds, popularity=embedding.popularity,
-            progress=not quiet,
-        )  # fmt: skip
+            graph, points, space, seconds=seconds, popularity=embedding.popularity, progress=not quiet
+        )
         embedding.remember(estimated.delta, None)
         if not quiet:
             log.warning(
@@ -328,8 +335,7 @@ def with_pair_measures(
                 "errors", estimated.measures["measured_nodes"], graph.n_nodes,
             )  # fmt: skip
         return _with_measures(embedding, estimated.measures)
-    manifold = embedding.manifold if device.type == "cpu" else deepcopy(embedding.manifold).to(device)
-    found = over_pairs(graph, points.to(device), manifold, progress=not quiet, popularity=embedding.popularity)
+    found = over_pairs(graph, points, space, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return _with_measures(embedding, found.measures)
 
@@ -337,7 +343,7 @@ def with_pair_measures(
 def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, sample: bool = False) -> Embedding:
     """Beside those it has, the measures that need no distances; of a large graph, or to ``sample``, from some nodes."""
     sample = sample or graph.n_nodes > SAMPLED_NODES
-    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
+    found = over_nodes(graph, embedding.points, progress=not quiet, sample=sample)
     return _with_measures(embedding, found | measures_of_directions(embedding, graph))
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...arrays import Floats
+from ...lazy import torch
 from ...objective import Closeness
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
@@ -197,7 +197,7 @@ class CompiledRun:
         n = engine.pairs.n_nodes
         # Of a small graph all is computed in double precision, whatever was asked for.
         dtype = np.float64 if n <= SMALL_NODES else np.dtype(engine.precision).type
-        self.space, self.schedule = kernel_space(spec.manifold, spec.dissimilarity), spec.schedule.rows
+        self.space, self.schedule = kernel_space(spec.space, spec.dissimilarity), spec.schedule.rows
         self.rules = Rules(
             OPTIMIZERS.index(spec.optimizer),
             float(spec.schedule.drop_below),
@@ -211,7 +211,7 @@ class CompiledRun:
         # What an evaluation looks at.
         self.looks = self.rules.parts if n > EXACT_NODES else 1
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
-        self.width = spec.manifold.ambient_dim
+        self.width = spec.space.ambient_dim
         # An offset is one coordinate more of what gradients are in.
         slopes = self.width + spec.popularity
         self.work = streaming.workspace(n, self.width, dtype, slopes)

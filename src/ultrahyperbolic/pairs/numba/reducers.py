@@ -11,13 +11,11 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ...arrays import Floats, Ints
+from ..arrays import RowArrays
 from ..kinds import KernelSpace
-from ..reference import Nearest, NeighborCounts, RowStatistics
 from .functions import (
     BROKEN,
     DEGREE,
@@ -101,17 +99,17 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floa
 
 
 def reduce_rows(
-    space: MeasuredPoints, block_rows: int | None, threads: int, edges: Tensor | None, k: int,
-    thresholds: Tensor | None, *, count: int | None, upper: bool,
-) -> RowStatistics:  # fmt: skip
+    space: MeasuredPoints, block_rows: int | None, threads: int, edges: Ints | None, k: int,
+    thresholds: Floats | None, *, count: int | None, upper: bool,
+) -> RowArrays:  # fmt: skip
     """What `pairs.reference.row_statistics` finds."""
     n = space.points.shape[1]
     asked = n if count is None else count
-    edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
-    tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
+    edges = np.empty((0, 2), dtype=np.int64) if edges is None else edges
+    tails, heads = (edges if upper else np.concatenate((edges, edges[:, ::-1]))).T
     by_tail = np.argsort(tails, kind="stable")
     tails, heads = tails[by_tail], heads[by_tail]
-    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
+    bounds = np.empty(0) if thresholds is None else thresholds
     bounds = np.where(np.isnan(bounds), np.inf, bounds)
     order = np.argsort(bounds)
     ordered, offsets = bounds[order], np.searchsorted(tails, np.arange(n + 1))
@@ -129,10 +127,7 @@ def reduce_rows(
     with nullcontext() if rows >= asked or threads == 1 else ThreadPoolExecutor(threads) as pool:
         for own in (map if pool is None else pool.map)(reduce, range(0, asked, rows)):
             histogram += own
-    sums, indices, distances, neighbors, others = map(torch.from_numpy, found)
-    nonedges = torch.from_numpy(np.cumsum(histogram)[np.argsort(order)])
-    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
+    return RowArrays(*found[:3], tails, *found[3:], np.cumsum(histogram)[np.argsort(order)])
 
 
 @inner

@@ -7,12 +7,11 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean
-from ultrahyperbolic.embedding.distances import PointSpace
 from ultrahyperbolic.geometry import Geometry
 
 
 def space_of(manifold):
-    return PointSpace.from_json(Geometry.of_manifold(manifold).to_json())
+    return Geometry.from_json(Geometry.of_manifold(manifold).to_json())
 
 
 def points_of(manifold, spread):
@@ -61,4 +60,4 @@ def test_points_that_are_off_are_seen(manifold):
 )  # fmt: skip
 def test_what_is_no_space_is_refused(described):
     with pytest.raises(ValueError, match=r"manifold|dim must|beta must"):
-        PointSpace.from_json(described)
+        Geometry.from_json(described)

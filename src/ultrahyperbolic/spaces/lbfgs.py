@@ -1,16 +1,20 @@
 """Quasi-Newton steps through φ: Section 4.1 of the paper with a memory of the curvature."""
 
+from __future__ import annotations
+
 import math
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from ..geometry import Manifold
+from ..lazy import torch
 from ..rounding import dot, root
+from .named import Space, manifold_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
@@ -20,19 +24,20 @@ _KEPT = 10
 _PROBE = 1e-6
 
 
+Vector = Any
+"""Points or gradients [..., d]: while a step is computed, numpy's on the CPU, where it is quicker, else torch's."""
+
+
 class Reached(NamedTuple):
     """Where a step led."""
 
-    points: Tensor
+    points: Vector
     value: float
-    gradient: Tensor
+    gradient: Vector
     """Euclidean, in the points [..., d]."""
 
 
-Vector = Any
-"""Points or gradients [..., d] while a step is computed: numpy's on the CPU, where it is quicker, else torch's."""
-
-Step = Generator[Tensor, tuple[float, Tensor], Reached | None]
+Step = Generator[Vector, tuple[float, Vector], Reached | None]
 """A step that asks for the function at points, [..., d], and is sent its value and its Euclidean gradient there."""
 
 
@@ -44,8 +49,8 @@ class PhiLBFGS:
     may have ``flat`` further coordinates, after those on the manifold, that φ leaves alone.
     """
 
-    def __init__(self, manifold: Manifold, *, flat: int = 0) -> None:
-        self._manifold, self._flat = manifold, flat
+    def __init__(self, space: Space, *, flat: int = 0) -> None:
+        self._space, self._flat = space, flat
         self._pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_KEPT)
         self.expected = 0.0
         """How far the last step tried was expected to decrease the function."""
@@ -53,25 +58,29 @@ class PhiLBFGS:
         """How long it was."""
 
     def step(self, at: Reached, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Reached | None:
-        """One step; None if none decreases f. ``evaluate`` gives f and its Euclidean gradient at points [..., d]."""
-        asking = self.asking(at)
+        """One step of tensors; None if none decreases f.
+
+        ``evaluate`` gives f and its Euclidean gradient at points [..., d].
+        """
+        asking = self.asking(Reached(_vector(at.points), at.value, _vector(at.gradient)))
         try:
             points = next(asking)
             while True:
-                points = asking.send(evaluate(points))
+                value, gradient = evaluate(_tensor(points))
+                points = asking.send((value, _vector(gradient)))
         except StopIteration as end:
             found: Reached | None = end.value
-            return found
+            return found and Reached(_tensor(found.points), found.value, _tensor(found.gradient))
 
     def asking(self, at: Reached) -> Step:
-        """The same step as a generator that asks for evaluations, so that several can be answered at once."""
-        points = _vector(at.points)
-        gradient = self._through_phi(points, _vector(at.gradient))
+        """The same step, of vectors, as a generator that asks for evaluations: several can be answered at once."""
+        points = at.points
+        gradient = self._through_phi(points, at.gradient)
         if not self._pairs and (length := _norm(gradient)) > 0.0:
             # The smallest move above rounding tells the curvature: -∇ alone does not say how far to go.
             move = -(_PROBE * _norm(points) / length) * gradient
             if (reached := (yield from self._try(points + move))) is not None:
-                self._learn(move, self._through_phi(points + move, _vector(reached.gradient)) - gradient)
+                self._learn(move, self._through_phi(points + move, reached.gradient) - gradient)
         found = yield from self._search(points, at.value, gradient, self._newton(gradient))
         if found is None and self._pairs:
             expected, length = self.expected, self.length
@@ -83,7 +92,7 @@ class PhiLBFGS:
     @np.errstate(all="ignore")
     def _through_phi(self, z: Vector, gradient: Vector) -> Vector:
         """The gradient of f∘φ at z from that of f at φ(z)."""
-        quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
+        quadric, flat = self._space.quadric, z.shape[-1] - self._flat
         if quadric is None:
             variable = _tensor(z).detach().requires_grad_()
             with torch.enable_grad():
@@ -109,10 +118,10 @@ class PhiLBFGS:
     @np.errstate(all="ignore")
     def _phi(self, z: Vector) -> Vector:
         """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
-        quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
+        quadric, flat = self._space.quadric, z.shape[-1] - self._flat
         if quadric is None:
             z = _tensor(z)
-            return torch.cat((self._manifold.phi(z[..., :flat]), z[..., flat:]), -1)
+            return torch.cat((manifold_of(self._space).phi(z[..., :flat]), z[..., flat:]), -1)
         if quadric.time == 0:
             return z
         time, space = z[..., : quadric.time], z[..., quadric.time : flat]
@@ -147,7 +156,7 @@ class PhiLBFGS:
             if reached is None or reached.value > value + _SUFFICIENT * t * slope or reached.value >= value:
                 high = t
             else:
-                pulled = self._through_phi(z, _vector(reached.gradient))
+                pulled = self._through_phi(z, reached.gradient)
                 best, low = (t, reached, pulled), t
                 doublings += math.isinf(high)
                 if dot(pulled, direction) >= _FLATTER * slope or doublings > _DOUBLINGS:
@@ -161,25 +170,32 @@ class PhiLBFGS:
 
     def _try(self, z: Vector) -> Step:
         """Where z leads; None where it, the function or the gradient is not finite."""
-        if not _tensor(z).isfinite().all():
+        if not _is_finite(z):
             return None
-        points = _tensor(self._phi(z))
+        points = _vector(self._phi(z))
         value, gradient = yield points
-        return Reached(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
+        return Reached(points, value, gradient) if math.isfinite(value) and _is_finite(gradient) else None
 
     def _learn(self, move: Vector, change: Vector) -> None:
         product = dot(move, change)
         # Only a positive curvature, told from rounding, keeps H positive definite.
-        if product > math.sqrt(torch.finfo(_tensor(move).dtype).eps) * _norm(move) * _norm(change):
+        finfo = np.finfo if isinstance(move, np.ndarray) else torch.finfo
+        if product > math.sqrt(finfo(move.dtype).eps) * _norm(move) * _norm(change):
             self._pairs.append((move, change, product))
 
 
-def _vector(tensor: Tensor) -> Vector:
-    return tensor.detach().numpy() if tensor.device.type == "cpu" else tensor.detach()
+def _vector(given: Vector) -> Vector:
+    if isinstance(given, np.ndarray):
+        return given
+    return given.detach().numpy() if given.device.type == "cpu" else given.detach()
 
 
 def _tensor(vector: Vector) -> Tensor:
     return torch.from_numpy(vector) if isinstance(vector, np.ndarray) else vector
+
+
+def _is_finite(vector: Vector) -> bool:
+    return bool((np.isfinite(vector) if isinstance(vector, np.ndarray) else vector.isfinite()).all())
 
 
 def _sum(terms: Vector) -> Vector:

@@ -1,4 +1,4 @@
-"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its manifold, its names and its JSON."""
+"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its names, its JSON and its distances."""
 
 from __future__ import annotations
 
@@ -6,20 +6,38 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..checks import check_count, check_positive, format_number
-from .arguments import as_number
-from .flat import Euclidean
-from .manifold import Manifold
-from .product import Product
-from .pseudo_hyperboloid import PseudoHyperboloid
+import numpy as np
 
+from ..arrays import Floats
+from ..checks import check_count, check_positive, format_number, is_number
+from . import distances
+
+if TYPE_CHECKING:
+    from ..geometry import Manifold
+
+Space: TypeAlias = "Manifold | Geometry"
+"""A manifold, or the geometry of one where plain data will do."""
 Plain = str | int | float | Sequence["Plain"] | Mapping[str, "Plain"]
 # A factor: p,q with maybe @β, or flat and a dimension; and maybe * and a weight.
 _FACTOR = re.compile(
     r"\s*(?:([0-9]{1,9})\s*,\s*([0-9]{1,9})(?:@(-[0-9.eE-]+))?|flat([0-9]{1,9}))(?:\*([0-9.eE-]+))?\s*"
 )
+
+
+class Quadric(NamedTuple):
+    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
+
+    time: int
+    """How many coordinates are time; 0 in flat space."""
+    beta: float
+    """Negative; -1 in flat space, where it means nothing."""
+
+    @property
+    def radius(self) -> float:
+        """√|β|."""
+        return math.sqrt(-self.beta)
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,7 @@ class Geometry:
         return cls(None, None, check_count("dim", dim, 1))
 
     @classmethod
-    def of_manifold(cls, manifold: Manifold) -> Geometry | None:
+    def of_manifold(cls, manifold: Space) -> Geometry | None:
         """The geometry of a manifold; None unless it is a pseudo-hyperboloid or flat."""
         quadric = manifold.quadric
         if quadric is None:
@@ -103,11 +121,36 @@ class Geometry:
         return 1.0 if self.is_flat else math.sqrt(-self.beta)
 
     @property
+    def quadric(self) -> Quadric | None:
+        """As of its manifold; None of a product."""
+        return Quadric(self.time_dimensions, self.beta)
+
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points: in hyperbolic, spherical and flat space alone."""
+        return all(part.is_flat or part.time_dimensions == 1 or not part.p for part in self.parts)
+
+    @property
     def manifold(self) -> Manifold:
-        """A new manifold on which the points live."""
+        """A new manifold on which the points live, which loads torch."""
+        from ..geometry import Euclidean, PseudoHyperboloid
+
         if self.flat is not None:
             return Euclidean(self.flat)
         return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
+
+    def split(self, points: Floats) -> list[Floats]:
+        """The coordinates of points [..., d] in each part."""
+        return np.split(points, np.cumsum([part.ambient_dim for part in self.parts])[:-1], axis=-1)
+
+    def holds(self, points: Floats) -> bool:
+        """Whether points [n, d] are on it, as `Embedding` asks of them."""
+        both = zip(self.parts, self.split(points), strict=True)
+        return all(distances.hold(own, part.time_dimensions, -part.beta) for part, own in both)
+
+    def distances(self, x: Floats, y: Floats) -> Floats:
+        """D_γ of points x and y [..., d], by the manifold's formulas in numpy; on flat space the squared distance."""
+        return distances.dissimilarities(x, y, self.time_dimensions, -self.beta)
 
     @property
     def has_cone(self) -> bool:
@@ -155,8 +198,10 @@ class Geometry:
         return {"kind": "pseudo_hyperboloid", "p": self.p or 0, "q": self.q or 0, "beta": self.beta}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> Geometry:
+    def from_json(cls, data: object) -> Geometry:
         """The reverse of `to_json`; ``ValueError`` where it is not that."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"no manifold: {data}")
         kind = data.get("kind")
         if kind == "product":
             factors, weights = data.get("factors"), data.get("weights")
@@ -171,7 +216,9 @@ class Geometry:
             if kind == "flat":
                 return cls.of_flat(given.get("dim"))
             if kind == "pseudo_hyperboloid":
-                return cls.curved(given.get("p"), given.get("q"), as_number("beta", given.get("beta")))
+                if not is_number(given.get("beta")):
+                    raise ValueError(f"beta must be a number, got {given.get('beta')!r}")
+                return cls.curved(given.get("p"), given.get("q"), float(given["beta"]))
         except TypeError as error:
             raise ValueError(str(error)) from None
         raise ValueError(f"unknown manifold {kind!r}")
@@ -228,8 +275,23 @@ class ProductGeometry(Geometry):
         return 1.0
 
     @property
+    def quadric(self) -> None:
+        """None: it has one for each factor."""
+        return None
+
+    def distances(self, x: Floats, y: Floats) -> Floats:
+        """√(Σ w_k D_k²) of points x and y [..., d]."""
+        found = []
+        for part, weight, a, b in zip(self.factors, self.weights, self.split(x), self.split(y), strict=True):
+            each = part.distances(a, b)
+            found.append(weight * (each if part.is_flat else each**2))
+        return np.asarray(np.sqrt(sum(found, np.zeros(()))))
+
+    @property
     def manifold(self) -> Manifold:
-        """A new manifold on which the points live."""
+        """A new manifold on which the points live, which loads torch."""
+        from ..geometry import Product
+
         return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
 
     @property
@@ -251,11 +313,49 @@ class ProductGeometry(Geometry):
         }
 
 
-def described(manifold: Manifold) -> Geometry | None:
+def described(manifold: Space) -> Geometry | None:
     """The geometry of a manifold or of a product of them; None where it is neither."""
-    if not isinstance(manifold, Product):
+    if isinstance(manifold, Geometry):
+        return manifold
+    if (factors := factors_of(manifold)) is None:
         return Geometry.of_manifold(manifold)
-    factors = [found for factor in manifold._factors() if (found := Geometry.of_manifold(factor)) is not None]
-    if len(factors) < len(manifold.factors):
+    found = [geometry for factor in factors if (geometry := Geometry.of_manifold(factor)) is not None]
+    if len(found) < len(factors):
         return None
-    return ProductGeometry(factors=tuple(factors), weights=tuple(manifold.weights))
+    return ProductGeometry(factors=tuple(found), weights=tuple(manifold.weights))  # type: ignore[arg-type]
+
+
+def factors_of(space: Space) -> Sequence[Space] | None:
+    """The factors of a product; None of what is none."""
+    if isinstance(space, Geometry):
+        return space.factors if isinstance(space, ProductGeometry) else None
+    from ..geometry import Product
+
+    return list(space._factors()) if isinstance(space, Product) else None
+
+
+def manifold_of(space: Space) -> Manifold:
+    """The manifold, made where a geometry is given."""
+    return space.manifold if isinstance(space, Geometry) else space
+
+
+class ManifoldField:
+    """A field of a dataclass that is given a manifold, or a geometry whose manifold is made when it is asked for.
+
+    What was given is the attribute ``space``.
+    """
+
+    def __get__(self, owner: object, kind: type | None = None) -> Manifold:
+        if owner is None:
+            raise AttributeError("it has no default")
+        known = vars(owner)
+        if "_manifold" not in known:
+            known["_manifold"] = manifold_of(known["space"])
+        made: Manifold = known["_manifold"]
+        return made
+
+    def __set__(self, owner: object, space: Space) -> None:
+        vars(owner)["space"] = space
+
+
+MANIFOLD = ManifoldField()

@@ -1,0 +1,64 @@
+"""The pass over all pairs of few points in numpy, by D_γ: torch or compiled loops would take longer to load."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..spaces import Geometry
+
+
+class RowArrays(NamedTuple):
+    """What a pass over rows finds, as `pairs.RowStatistics` has it, in arrays."""
+
+    sums: Floats
+    """[n]"""
+    indices: Ints
+    """[n, k] the nearest."""
+    distances: Floats
+    """[n, k] how far they are."""
+    nodes: Ints
+    """[2m] those with neighbours, and"""
+    neighbors: Ints
+    """[2m] how many neighbours, and"""
+    others: Ints
+    """[2m] how many others are at most as far as each."""
+    nonedges: Ints
+    """[t]"""
+
+
+def pair_lengths(points: Floats, geometry: Geometry, pairs: Ints, popularity: Floats | None) -> Floats:
+    """The distances [m] of pairs [m, 2], the same from either end; +∞ for what is not a number."""
+    i, j = np.sort(pairs, axis=1).T
+    found = geometry.distances(points[i], points[j])
+    found = np.where(np.isnan(found), np.inf, found)
+    return found if popularity is None else found - (popularity[i] + popularity[j])
+
+
+def row_arrays(
+    points: Floats, geometry: Geometry, edges: Ints, k: int, thresholds: Floats, popularity: Floats | None
+) -> RowArrays:
+    """What `pairs.row_statistics` finds."""
+    n = len(points)
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    lengths, tied = pair_lengths(points, geometry, pairs, popularity), np.zeros((n, n), dtype=bool)
+    table = np.zeros((n, n))
+    for i, j in (pairs.T, pairs.T[::-1]):
+        table[i, j] = lengths
+    for i, j in (edges.T, edges.T[::-1]):
+        tied[i, j] = True
+    sums = table.sum(1)
+    np.fill_diagonal(table, np.nan)  # which is sorted to the end
+    indices = np.argsort(table, axis=1, kind="stable")[:, :k]
+    neighbors, others = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for row, mine in zip(table, tied, strict=True):
+        near = np.sort(row[mine])
+        neighbors.append(np.searchsorted(near, near, side="right"))
+        others.append(np.searchsorted(np.sort(row[~mine]), near, side="right"))
+    free = np.sort(lengths[~tied[tuple(pairs.T)]])
+    return RowArrays(
+        sums, indices, np.take_along_axis(table, indices, 1), np.repeat(np.arange(n), tied.sum(1)),
+        np.concatenate(neighbors), np.concatenate(others), np.searchsorted(free, thresholds, side="right"),
+    )  # fmt: skip

@@ -1,0 +1,49 @@
+"""What the dissimilarities are called, and what versions up to 0.2 called them."""
+
+import warnings
+from typing import cast, get_args
+
+from ..checks import check_choice
+from ..options import Dissimilarity as Dissimilarity
+
+DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
+_FORMER: dict[str, Dissimilarity] = {
+    "dissimilarity": "geodesic",
+    "smoothed_dissimilarity": "smoothed",
+    "broken_dissimilarity": "broken",
+    "cone_rule": "cone-rule",
+    "extrinsic_dist": "extrinsic",
+    "dist": "distance",
+}
+
+
+def current_name(name: str) -> str:
+    """The current name of a dissimilarity, from a former name; other names are returned unchanged.
+
+    >>> current_name("smoothed_dissimilarity")
+    'smoothed'
+    """
+    return _FORMER.get(name, name)
+
+
+def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity:
+    """The dissimilarity of a name; ``ValueError`` unless there is one. Former names are taken with a warning.
+
+    >>> check_dissimilarity("broken")
+    'broken'
+    """
+    if isinstance(name, str) and name in _FORMER:
+        warnings.warn(
+            f"{what} {name!r} is now called {_FORMER[name]!r}: the former name will go",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return _FORMER[name]
+    check_choice(what, name, DISSIMILARITIES)
+    return cast("Dissimilarity", name)
+
+
+def former_measure(measure: str) -> Dissimilarity:
+    """What the argument ``measure`` named, which is now ``dissimilarity``: taken with a warning."""
+    warnings.warn("measure is now called dissimilarity: the former name will go", DeprecationWarning, stacklevel=4)
+    return check_dissimilarity(current_name(measure), "measure")
