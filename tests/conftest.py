@@ -105,7 +105,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by the backend of each pass over all pairs."""
-    from ultrahyperbolic.pairs import reference
+    from ultrahyperbolic.pairs import dispatch, reference
 
     found: list[str] = []
 
@@ -114,6 +114,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(room, name, lambda *a, **options: found.append(backend) or original(*a, **options))
 
     count(reference, "_blocks", "reference")
+    count(dispatch, "row_arrays", "numpy")
     if find_spec("numba") is not None:
         from ultrahyperbolic.pairs.numba import reducers
 

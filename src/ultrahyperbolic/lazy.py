@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch as torch
     import torch.distributed as dist
+    from torch import Tensor as Tensor
 else:
 
     class _Later(ModuleType):
         def __getattr__(self, name: str) -> object:
             return getattr(import_module(self.__name__), name)
 
-    torch, dist = _Later("torch"), _Later("torch.distributed")
+    torch, dist, Tensor = _Later("torch"), _Later("torch.distributed"), "Tensor"  # which annotations alone name
 
-__all__ = ["dist", "torch"]
+__all__ = ["Tensor", "dist", "torch"]

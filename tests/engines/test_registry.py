@@ -110,7 +110,7 @@ def test_large_graphs_go_to_a_cuda_device_unasked(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert resolve(Machine(), 2000) == Machine(torch.device("cuda"), "triton")
     assert resolve(Machine(), 1999) == Machine(CPU, "numba")
-    assert resolve(Machine(backend="numba"), 10**6).device == CPU
+    assert resolve(Machine(backend="numba"), 10**6).torch_device == CPU
 
 
 def test_engines_are_made_of_a_problem_and_a_place():

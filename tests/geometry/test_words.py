@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.arguments import DISSIMILARITIES, check_dissimilarity, current_name
+from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES, check_dissimilarity, current_name
 
 METHODS = {
     "geodesic": "dissimilarity",

@@ -74,7 +74,7 @@ def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
     usual = configure(Plan.of(backend="sampled"), KARATE)[0]
-    monkeypatch.setattr("ultrahyperbolic.training.method.default_sizes", lambda m, device: sampled.SampleSizes(2))
+    monkeypatch.setattr("ultrahyperbolic.engines.sampled.default_sizes", lambda m, device: sampled.SampleSizes(2))
     place = Machine(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
     few = configure(Plan.of(backend="sampled"), KARATE)[0]

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..loop import Every, Progress
 from ..objective import RankedPairs
 from ..objective.ranking import both_stretched, stretched
 from ..rounding import asinh
 from ..spaces import Space, factors_of
 from .base import OF_NODES, BatchState, RunSpec
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 # Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
 # not depend on the clock.

@@ -19,17 +19,12 @@ from datetime import timedelta
 from importlib import metadata
 from importlib.util import find_spec
 from itertools import chain
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from ..lazy import dist, torch
+from ..lazy import Tensor, dist, torch
 from ..version import __version__
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    Tensors = tuple[Tensor, ...]
 
 # A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
 # is given up after this many seconds (default), or those that the variable says.
@@ -41,6 +36,7 @@ _WAIT, _LEAVE = -1, -2
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Tensors = tuple["Tensor", ...]
 
 
 class ProcessesError(ValueError):

@@ -18,13 +18,9 @@ _SPARE, _FEWEST, _MOST = 4, 16, 64
 
 
 def clusters(
-    points: Points,
-    geometry: Space,
-    *,
-    pairs: int | None = None,
-    near: tuple[Ints, Floats] | None = None,
+    points: Points, geometry: Space, *, pairs: int | None = None, near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
-) -> Ints:
+) -> Ints:  # fmt: skip
     """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
 
     The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each

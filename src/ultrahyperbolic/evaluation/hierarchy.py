@@ -14,15 +14,13 @@ from ..checks import as_integer
 from ..graph import Graph
 from ..graph.flow import pagerank
 from ..graph.hops import components, hop_sums
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of, usable_threads
 from ..pairs.reference import popularity_of
 from ..spaces import Geometry, Space, manifold_of
 from .inputs import as_scores, check_points
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..geometry import Manifold
 
 _TOPS = (5, 10)  # of the strongest nodes

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import Points, tensor_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def check_points(graph: Graph, points: Points) -> None:

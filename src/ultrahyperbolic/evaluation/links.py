@@ -11,13 +11,11 @@ import numpy as np
 from ..arrays import Ints
 from ..checks import as_integer
 from ..graph import Graph
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import PassOptions, nonedge_counts, pair_distances
 from .inputs import are_edges, check_points, edge_tensor
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..geometry import Manifold
 
 
@@ -77,15 +75,9 @@ def _drawn(ties: int, share: float, seed: int) -> Ints:
 
 
 def link_prediction(
-    graph: Graph,
-    points: Tensor,
-    manifold: Manifold,
-    held_out: Ints,
-    *,
-    negatives: int | Literal["all"] = "all",
-    seed: int = 0,
-    **options: Unpack[PassOptions],
-) -> LinkPrediction:
+    graph: Graph, points: Tensor, manifold: Manifold, held_out: Ints, *, negatives: int | Literal["all"] = "all",
+    seed: int = 0, **options: Unpack[PassOptions],
+) -> LinkPrediction:  # fmt: skip
     """Rank held-out edges against non-edges by distance, the closest first.
 
     ``graph`` is whole, held-out edges included; the points [n, d] were trained without them. ``held_out`` are [h, 2]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.flow import pagerank
 from ..graph.hops import components
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
@@ -27,9 +27,6 @@ from .clusters import width_of
 from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
 from .inputs import check_points, edge_tensor
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SAMPLED_NODES = 20_000
 """With more nodes than this, a training measures by samples."""
@@ -66,17 +63,10 @@ class OverPairs(NamedTuple):
 
 
 def evaluate(
-    graph: Graph,
-    points: Points,
-    manifold: Space,
-    *,
-    dissimilarity: Dissimilarity = "geodesic",
-    epsilon: float | None = None,
-    backend: Backend = "auto",
-    progress: bool = False,
-    popularity: Tensor | Floats | None = None,
-    measure: str | None = None,
-) -> dict[str, float]:
+    graph: Graph, points: Points, manifold: Space, *, dissimilarity: Dissimilarity = "geodesic",
+    epsilon: float | None = None, backend: Backend = "auto", progress: bool = False,
+    popularity: Tensor | Floats | None = None, measure: str | None = None,
+) -> dict[str, float]:  # fmt: skip
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
@@ -170,17 +160,9 @@ def drawn_nodes(n: int) -> int:
 
 
 def from_samples(
-    graph: Graph,
-    points: Points,
-    manifold: Space,
-    *,
-    nodes: int | None = None,
-    seconds: float | None = None,
-    dissimilarity: Dissimilarity = "geodesic",
-    popularity: Floats | None = None,
-    seed: int = 0,
-    progress: bool = False,
-) -> FromSamples:
+    graph: Graph, points: Points, manifold: Space, *, nodes: int | None = None, seconds: float | None = None,
+    dissimilarity: Dissimilarity = "geodesic", popularity: Floats | None = None, seed: int = 0, progress: bool = False,
+) -> FromSamples:  # fmt: skip
     """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
     ``nodes`` is how many are drawn (default: `drawn_nodes`); after some ``seconds`` no more are looked at. The manifold

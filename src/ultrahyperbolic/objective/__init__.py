@@ -10,17 +10,9 @@ if TYPE_CHECKING:
     from .sampled import SampledLoss, SampleSizes
 
 __all__ = [
-    "SCOPES",
-    "Closeness",
-    "ExactLoss",
-    "PairFunction",
-    "RankedPairs",
-    "SampleSizes",
-    "SampledLoss",
-    "Scope",
-    "closeness_bytes",
-    "closeness_loss",
-]
+    "SCOPES", "Closeness", "ExactLoss", "PairFunction", "RankedPairs", "SampleSizes", "SampledLoss", "Scope",
+    "closeness_bytes", "closeness_loss",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

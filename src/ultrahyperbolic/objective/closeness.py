@@ -15,17 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import Table, components, hop_sums, hops_from
-from ..lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from ..lazy import Tensor, torch
 
 # In units of the radius: how long the longest path is to be, and the least standard deviation of c_i, for which a hop
 # is at most as long as that path.
@@ -113,14 +110,9 @@ def closeness_bytes(n: int) -> int:
 
 
 def closeness_loss(
-    closeness: Closeness,
-    points: Tensor,
-    offsets: Tensor | None,
-    dissimilarity: Callable[[Tensor, Tensor], Tensor],
-    tau: float,
-    radius: float,
-    rows: Ints,
-) -> Tensor:
+    closeness: Closeness, points: Tensor, offsets: Tensor | None, dissimilarity: Callable[[Tensor, Tensor], Tensor],
+    tau: float, radius: float, rows: Ints,
+) -> Tensor:  # fmt: skip
     """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none."""
     marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
     hops = torch.from_numpy(closeness.hops[rows]).to(points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self, get_args
+from typing import NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from ..arrays import Floats, Ints
 from ..checks import check_choice, check_positive
 from ..graph import Graph
 from ..graph.flow import heights as heights_of
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..options import Scope as Scope
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 PairFunction = Callable[["Tensor", "Tensor"], "Tensor"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -182,13 +179,8 @@ class ExactLoss:
     """
 
     def __init__(
-        self,
-        graph: Graph | RankedPairs,
-        dissimilarity: PairFunction,
-        temperature: float,
-        *,
-        scope: Scope = "graph",
-    ) -> None:
+        self, graph: Graph | RankedPairs, dissimilarity: PairFunction, temperature: float, *, scope: Scope = "graph",
+    ) -> None:  # fmt: skip
         check_positive("temperature", temperature)
         self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
         self.dissimilarity, self.temperature = dissimilarity, temperature

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..checks import check_choice, check_count, check_positive
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..spaces import Geometry, Space, manifold_of
 from ..spaces.dissimilarities import Dissimilarity
 from . import reference
@@ -19,8 +19,6 @@ from .kinds import kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..geometry import Manifold
     from .numba.reducers import MeasuredPoints
 
@@ -57,13 +55,9 @@ def neighbor_counts(
 
 
 def row_statistics(
-    points: Tensor,
-    manifold: Manifold,
-    edges: Tensor,
-    k: int,
-    thresholds: Tensor | None = None,
+    points: Tensor, manifold: Manifold, edges: Tensor, k: int, thresholds: Tensor | None = None,
     **options: Unpack[PassOptions],
-) -> RowStatistics:
+) -> RowStatistics:  # fmt: skip
     """`row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` in one pass.
 
     Distances are what costs. Without thresholds no non-edges are counted.
@@ -72,16 +66,9 @@ def row_statistics(
 
 
 def _statistics(
-    points: Tensor,
-    manifold: Manifold,
-    options: PassOptions,
-    edges: Tensor | None = None,
-    k: int = 0,
-    thresholds: Tensor | None = None,
-    *,
-    count: int | None = None,
-    upper: bool = False,
-) -> RowStatistics:
+    points: Tensor, manifold: Manifold, options: PassOptions, edges: Tensor | None = None, k: int = 0,
+    thresholds: Tensor | None = None, *, count: int | None = None, upper: bool = False,
+) -> RowStatistics:  # fmt: skip
     ends = None if edges is None else edges.cpu().long().numpy()
     prepared = _prepared(points, manifold, options, ends)
     if prepared is None:
@@ -131,7 +118,7 @@ def rows_of(
             return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
         if (geometry := _plain(points, space, options)) is not None:
             limits = np.empty(0) if thresholds is None else thresholds
-            return row_arrays(points, geometry, edges, k, limits, _popularity(options, len(points)))
+            return row_arrays(points, geometry, edges, k, limits, reference.popularity_array(options, len(points)))
     tensor, manifold = tensor_of(points), manifold_of(space)
     bounds = None if thresholds is None else torch.tensor(thresholds).to(tensor)
     ties = torch.tensor(edges, dtype=torch.int64)
@@ -147,7 +134,7 @@ def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[Pass
 
             return np.asarray(measure_pairs(prepared[0], np.array(pairs, order="C")))
         if (geometry := _plain(points, space, options)) is not None:
-            return pair_lengths(points, geometry, pairs, _popularity(options, len(points)))
+            return pair_lengths(points, geometry, pairs, reference.popularity_array(options, len(points)))
     ends = torch.tensor(pairs, dtype=torch.int64)
     found = pair_distances(tensor_of(points), manifold_of(space), ends, **options)
     return np.asarray(found.detach().double().cpu().numpy())
@@ -171,18 +158,6 @@ def _plain(points: Floats, space: Space, options: PassOptions) -> Geometry | Non
     )
     few = len(points) < _COMPILED_NODES and points.dtype == np.float64
     return space if usual and few and isinstance(space, Geometry) else None
-
-
-def _popularity(options: PassOptions, n: int) -> Floats | None:
-    """The popularity [n], as an array; raise unless each point has one."""
-    given = options.get("popularity")
-    if given is None:
-        return None
-    array = given if isinstance(given, np.ndarray) else given.detach().cpu().numpy()
-    found: Floats = np.array(array, dtype=np.float64)
-    if found.shape != (n,) or not np.isfinite(found).all():
-        raise ValueError(f"popularity must be [{n}] finite numbers, got shape {found.shape}")
-    return found
 
 
 def _prepared(
@@ -210,7 +185,7 @@ def _prepared(
     from .numba.reducers import prepare
 
     array = points if isinstance(points, np.ndarray) else points.detach().numpy()
-    taken_off, kernel = _popularity(options, len(points)), kernel_space(space, dissimilarity)
+    taken_off, kernel = reference.popularity_array(options, len(points)), kernel_space(space, dissimilarity)
     return prepare(array, kernel, epsilon, taken_off), block_rows, threads or usable_threads()
 
 

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import as_integer, check_count
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, former_measure
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..geometry import Manifold
 
 Backend = Literal["auto", "numba", "reference"]
@@ -82,16 +80,9 @@ class RowStatistics(NamedTuple):
 
 
 def row_statistics(
-    points: Tensor,
-    manifold: Manifold,
-    edges: Tensor | None = None,
-    k: int = 0,
-    thresholds: Tensor | None = None,
-    *,
-    count: int | None = None,
-    upper: bool = False,
-    **options: Unpack[PassOptions],
-) -> RowStatistics:
+    points: Tensor, manifold: Manifold, edges: Tensor | None = None, k: int = 0, thresholds: Tensor | None = None, *,
+    count: int | None = None, upper: bool = False, **options: Unpack[PassOptions],
+) -> RowStatistics:  # fmt: skip
     """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0.
 
     With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined. With a ``count`` only
@@ -147,13 +138,19 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
 
 def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
     """The popularity [n] of points, like them; raise unless each has one."""
+    found = popularity_array(options, len(points))
+    return None if found is None else torch.from_numpy(found).to(points)
+
+
+def popularity_array(options: PassOptions, n: int) -> NDArray[np.float64] | None:
+    """The same as an array."""
     given = options.get("popularity")
     if given is None:
         return None
-    found = torch.as_tensor(np.array(given) if isinstance(given, np.ndarray) else given).to(points)
-    if found.shape != points.shape[:1] or not found.isfinite().all():
-        raise ValueError(f"popularity must be [{len(points)}] finite numbers, got shape {tuple(found.shape)}")
-    return found.detach()
+    found = np.array(given if isinstance(given, np.ndarray) else given.detach().cpu().numpy(), dtype=np.float64)
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(f"popularity must be [{n}] finite numbers, got shape {found.shape}")
+    return found
 
 
 def _nearest(distances: Tensor, start: int, k: int) -> tuple[Tensor, Tensor]:

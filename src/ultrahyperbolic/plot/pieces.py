@@ -11,12 +11,10 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import tensor_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..geometry import PseudoHyperboloid
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,11 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..graph.flow import other_ranks
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..pairs import lengths_of, rows_of
 from ..pairs.kinds import kernel_space
 from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .space import Distances, SpaceView, distances, in_space
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lazy import torch
+from ..lazy import Tensor, torch
 from ..rounding import dot, root
 from .named import Space, manifold_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
