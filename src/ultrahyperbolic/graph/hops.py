@@ -18,7 +18,7 @@ SEARCH_BYTES = 64 << 20
 _FEW = 8
 # Nodes of a level whose bits are written to the table at once.
 _AT_ONCE = 1 << 14
-_BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
+_BITS_SET: Ints = sum((np.arange(1 << 16) >> bit & 1 for bit in range(1, 16)), np.arange(1 << 16) & 1)
 
 Table = NDArray[np.int32]
 
