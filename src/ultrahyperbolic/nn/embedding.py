@@ -43,16 +43,10 @@ class ManifoldEmbedding(nn.Module):
     weight: Tensor
 
     def __init__(
-        self,
-        num: int,
-        manifold: Manifold,
-        *,
-        sparse: bool = False,
-        scale: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
+        self, num: int, manifold: Manifold, *, sparse: bool = False, scale: float = 0.1,
+        generator: torch.Generator | int | None = None, dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         require_manifold(manifold)
         num = check_count("num", num, 1)

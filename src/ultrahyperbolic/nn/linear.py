@@ -147,15 +147,9 @@ class PseudoLinear(nn.Module):
     """
 
     def __init__(
-        self,
-        in_manifold: Manifold,
-        out_manifold: Manifold,
-        bias: bool = True,
-        *,
-        quotient: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+        self, in_manifold: Manifold, out_manifold: Manifold, bias: bool = True, *, quotient: bool = False,
+        device: torch.device | str | None = None, dtype: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         require_manifold(in_manifold, "in_manifold")
         require_manifold(out_manifold, "out_manifold")
