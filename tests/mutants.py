@@ -130,10 +130,11 @@ MUTANTS = [
     ),
     Mutant(
         "report/space.py",
-        "torch.where(along < radius_square, 2, 3)",
-        "torch.where(along < radius_square, 2, 2)",
+        "np.where(along < radius_square, 2, 3)",
+        "np.where(along < radius_square, 2, 2)",
         "report/test_distances.py",
     ),
+    Mutant("spaces/distances.py", "0.5 * turn, -1.0 - 0.5", "0.5 * turn, 1.0 - 0.5", "spaces/test_distances.py"),
     Mutant(
         "plot/maps.py",
         "np.lexsort((-np.concatenate(",
