@@ -146,10 +146,17 @@ class Outcome:
 
 
 def run(
-    engine: Advances[S], state: S, iterations: int, *, callbacks: Sequence[Callback[S]] = (),
-    time_limit: float | None = None, spent: float = 0.0, losses_so_far: Floats | None = None,
-    seconds_so_far: float = 0.0, share: Callable[[Decision], Decision] = lambda decision: decision,
-) -> Outcome:  # fmt: skip
+    engine: Advances[S],
+    state: S,
+    iterations: int,
+    *,
+    callbacks: Sequence[Callback[S]] = (),
+    time_limit: float | None = None,
+    spent: float = 0.0,
+    losses_so_far: Floats | None = None,
+    seconds_so_far: float = 0.0,
+    share: Callable[[Decision], Decision] = lambda decision: decision,
+) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,

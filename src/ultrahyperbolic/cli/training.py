@@ -240,9 +240,14 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
 
 
 def resume(
-    context: typer.Context, folder: Path, time_limit: float | None, threads: int | None, keeping: Keeping, *,
+    context: typer.Context,
+    folder: Path,
+    time_limit: float | None,
+    threads: int | None,
+    keeping: Keeping,
+    *,
     again: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
     context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
     for parameter in () if again else context.command.params:

@@ -69,9 +69,15 @@ class ReferenceEngine(Engine):
         return torch.from_numpy(state.offsets[run].copy()).to(self.device).requires_grad_()
 
     def objective(
-        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int, parts: int = 1,
-        offsets: torch.Tensor | None = None, spring: float = 0.0,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+        self,
+        run: int,
+        spec: RunSpec,
+        points: torch.Tensor,
+        iteration: int,
+        parts: int = 1,
+        offsets: torch.Tensor | None = None,
+        spring: float = 0.0,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
         objective, schedule = self._losses[run], spec.schedule
         objective.temperature = float(schedule.temperature[iteration])

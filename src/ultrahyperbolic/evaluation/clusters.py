@@ -1,8 +1,6 @@
 """Communities among the points: groups of nodes that are near each other by D_γ."""
 
 import math
-import random
-from collections import defaultdict
 from typing import Unpack
 
 import numpy as np
@@ -12,11 +10,7 @@ from ..checks import check_count
 from ..pairs import PassOptions, Points, rows_of
 from ..spaces import Space
 
-Weights = list[dict[int, int]]
-"""Of a graph: for each node, how many edges join it with each other."""
-
 _SEARCHES = 4  # of which the best is kept
-_GAIN = 1e-7  # in modularity, below which a search ends
 _USUAL = 5  # pairs per node that are joined by default
 # For each pair that an average node is joined by, _SPARE of its nearest are looked at, within these bounds: a pair
 # whose ends both have _MOST nearer ones is deep inside a community.
@@ -24,9 +18,13 @@ _SPARE, _FEWEST, _MOST = 4, 16, 64
 
 
 def clusters(
-    points: Points, geometry: Space, *, pairs: int | None = None, near: tuple[Ints, Floats] | None = None,
+    points: Points,
+    geometry: Space,
+    *,
+    pairs: int | None = None,
+    near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
-) -> Ints:  # fmt: skip
+) -> Ints:
     """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
 
     The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each
@@ -73,75 +71,13 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
 
     Groups are numbered by size, the largest first; equal ones in the order of their first nodes.
     """
-    joined: Weights = [{} for _ in range(n)]
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        joined[i][j] = joined[j][i] = 1
-    searches = [_search(joined, random.Random(seed)) for seed in range(_SEARCHES)]
-    best = max(searches, key=lambda groups: _modularity(joined, groups))
+    import networkx as nx
+
+    joined = nx.empty_graph(n)
+    joined.add_edges_from(zip(first.tolist(), second.tolist(), strict=True))
+    searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
+    best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)
     for number, nodes in enumerate(sorted(best, key=lambda nodes: (-len(nodes), min(nodes)))):
-        group[nodes] = number
+        group[list(nodes)] = number
     return group
-
-
-def _search(joined: Weights, rng: random.Random) -> list[list[int]]:
-    """The groups of nodes that one search ends with: merged, level by level, while that raises the modularity."""
-    near, edges, members = joined, sum(map(len, joined)) / 2, [[u] for u in range(len(joined))]
-    before = _modularity(near, members)
-    while True:
-        moved = _moved(near, edges, rng)
-        groups = [[u for u, number in enumerate(moved) if number == group] for group in sorted(set(moved))]
-        members = [[node for u in group for node in members[u]] for group in groups]
-        after = _modularity(near, groups)
-        if after - before <= _GAIN:
-            return members
-        near, before = _merged(near, groups), after
-
-
-def _moved(near: Weights, edges: float, rng: random.Random) -> list[int]:
-    """The group of each node, after each has moved to the group of a neighbour that gains most, until none gains."""
-    degrees, group, order = _degrees(near), list(range(len(near))), list(range(len(near)))
-    total, moving = degrees.copy(), True
-    rng.shuffle(order)
-    while moving:
-        moving = False
-        for u in order:
-            best, gain, degree, weights = group[u], 0.0, degrees[u], defaultdict[int, float](float)
-            for v, weight in near[u].items():
-                if v != u:
-                    weights[group[v]] += weight
-            total[best] -= degree
-            cost = -weights[best] / edges + total[best] * degree / (2 * edges**2)
-            for number, within in weights.items():
-                found = cost + within / edges - total[number] * degree / (2 * edges**2)
-                best, gain = (number, found) if found > gain else (best, gain)
-            total[best] += degree
-            moving, group[u] = moving or best != group[u], best
-    return group
-
-
-def _degrees(near: Weights) -> list[int]:
-    return [sum(weights.values()) + weights.get(u, 0) for u, weights in enumerate(near)]
-
-
-def _modularity(near: Weights, groups: list[list[int]]) -> float:
-    """By how much more of the edges, as a share, lie within groups than by chance."""
-    degrees, found = _degrees(near), 0.0
-    edges, norm = sum(degrees) / 2, 1 / sum(degrees) ** 2
-    for group in groups:
-        inside, whole = set(group), sum(degrees[u] for u in group)
-        twice = sum(weight * (1 + (u == v)) for u in group for v, weight in near[u].items() if v in inside)
-        found += twice // 2 / edges - whole * whole * norm
-    return found
-
-
-def _merged(near: Weights, groups: list[list[int]]) -> Weights:
-    """The same graph with a node for each group."""
-    group = {u: number for number, nodes in enumerate(groups) for u in nodes}
-    merged: Weights = [{} for _ in groups]
-    for u, weights in enumerate(near):
-        for v, weight in weights.items():
-            if v >= u:
-                i, j = group[u], group[v]
-                merged[i][j] = merged[j][i] = merged[i].get(j, 0) + weight
-    return merged

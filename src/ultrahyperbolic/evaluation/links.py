@@ -75,9 +75,15 @@ def _drawn(ties: int, share: float, seed: int) -> Ints:
 
 
 def link_prediction(
-    graph: Graph, points: Tensor, manifold: Manifold, held_out: Ints, *, negatives: int | Literal["all"] = "all",
-    seed: int = 0, **options: Unpack[PassOptions],
-) -> LinkPrediction:  # fmt: skip
+    graph: Graph,
+    points: Tensor,
+    manifold: Manifold,
+    held_out: Ints,
+    *,
+    negatives: int | Literal["all"] = "all",
+    seed: int = 0,
+    **options: Unpack[PassOptions],
+) -> LinkPrediction:
     """Rank held-out edges against non-edges by distance, the closest first.
 
     ``graph`` is whole, held-out edges included; the points [n, d] were trained without them. ``held_out`` are [h, 2]

@@ -63,10 +63,17 @@ class OverPairs(NamedTuple):
 
 
 def evaluate(
-    graph: Graph, points: Points, manifold: Space, *, dissimilarity: Dissimilarity = "geodesic",
-    epsilon: float | None = None, backend: Backend = "auto", progress: bool = False,
-    popularity: Tensor | Floats | None = None, measure: str | None = None,
-) -> dict[str, float]:  # fmt: skip
+    graph: Graph,
+    points: Points,
+    manifold: Space,
+    *,
+    dissimilarity: Dissimilarity = "geodesic",
+    epsilon: float | None = None,
+    backend: Backend = "auto",
+    progress: bool = False,
+    popularity: Tensor | Floats | None = None,
+    measure: str | None = None,
+) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
@@ -160,9 +167,17 @@ def drawn_nodes(n: int) -> int:
 
 
 def from_samples(
-    graph: Graph, points: Points, manifold: Space, *, nodes: int | None = None, seconds: float | None = None,
-    dissimilarity: Dissimilarity = "geodesic", popularity: Floats | None = None, seed: int = 0, progress: bool = False,
-) -> FromSamples:  # fmt: skip
+    graph: Graph,
+    points: Points,
+    manifold: Space,
+    *,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    dissimilarity: Dissimilarity = "geodesic",
+    popularity: Floats | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> FromSamples:
     """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
     ``nodes`` is how many are drawn (default: `drawn_nodes`); after some ``seconds`` no more are looked at. The manifold

@@ -35,10 +35,17 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_networkx(
-        cls, graph: networkx.Graph, *, weight: str | Literal[False] = "weight", label: str | None = None,
-        repeated: Repeated = "sum", asymmetric: Asymmetric = "sum", weights_are_distances: bool = False,
-        directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        graph: networkx.Graph,
+        *,
+        weight: str | Literal[False] = "weight",
+        label: str | None = None,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
 
         Other attributes of nodes are kept as ``Graph.attributes`` where they are text or numbers.
@@ -67,10 +74,17 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_igraph(
-        cls, graph: igraph.Graph, *, weight: str | Literal[False] = "weight", label: str | None = None,
-        repeated: Repeated = "sum", asymmetric: Asymmetric = "sum", weights_are_distances: bool = False,
-        directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        graph: igraph.Graph,
+        *,
+        weight: str | Literal[False] = "weight",
+        label: str | None = None,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         weights = graph.es[weight] if weight is not False and weight in graph.es.attributes() else None
@@ -87,10 +101,16 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_pyg(
-        cls, data: torch_geometric.data.Data, *, weight: str | Literal[False] | None = None,
-        ids: Sequence[Hashable] | None = None, asymmetric: Asymmetric = "sum", weights_are_distances: bool = False,
-        directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        data: torch_geometric.data.Data,
+        *,
+        weight: str | Literal[False] | None = None,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per edge."""
         where = name or "PyG data"
         if getattr(data, "edge_index", None) is None:
@@ -110,10 +130,15 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_scipy(
-        cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, *, ids: Sequence[Hashable] | None = None,
-        asymmetric: Asymmetric = "sum", weights_are_distances: bool = False, directed: bool = False,
+        cls,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
+        *,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """From a square sparse matrix of weights; ``ids`` names its rows. Default: 0 to n - 1.
 
         A zero that is stored is refused: ``matrix.eliminate_zeros()`` says that you meant no tie.
@@ -128,9 +153,14 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_anndata(
-        cls, data: anndata.AnnData, *, weight: str | Literal[False] | None = None, asymmetric: Asymmetric = "sum",
-        directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        data: anndata.AnnData,
+        *,
+        weight: str | Literal[False] | None = None,
+        asymmetric: Asymmetric = "sum",
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From the graph of cells that an ``AnnData`` holds: ``weight`` names a matrix of ``obsp``.
 
         Default: ``"connectivities"``, which scanpy's ``pp.neighbors`` makes. The ids are the names of the cells.
@@ -148,9 +178,15 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_numpy(
-        cls, matrix: ArrayLike, *, ids: Sequence[Hashable] | None = None, asymmetric: Asymmetric = "sum",
-        weights_are_distances: bool = False, directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        matrix: ArrayLike,
+        *,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From a square array of weights, 0 where there is no edge; ``ids`` names its rows. Default: 0 to n - 1.
 
         >>> import numpy as np
@@ -169,11 +205,18 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_pandas(
-        cls, frame: pandas.DataFrame, *, source: Column | None = None, target: Column | None = None,
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        source: Column | None = None,
+        target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None, repeated: Repeated = "sum",
-        weights_are_distances: bool = False, directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From a data frame with one row per edge; columns are found as `read_graph` finds them."""
         import pandas as pd
 
@@ -212,11 +255,18 @@ class Adapters(BaseGraph):
 
     @classmethod
     def from_arrow(
-        cls, table: pyarrow.Table, *, source: Column | None = None, target: Column | None = None,
+        cls,
+        table: pyarrow.Table,
+        *,
+        source: Column | None = None,
+        target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None, repeated: Repeated = "sum",
-        weights_are_distances: bool = False, directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """From a ``pyarrow.Table``, or a table that Arrow can take over, such as polars' and DuckDB's, with one row per
         edge; columns are found as `read_graph` finds them.
         """

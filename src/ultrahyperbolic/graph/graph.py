@@ -59,10 +59,16 @@ class Graph(Adapters, StoredGraph):
 
     @classmethod
     def from_edges(
-        cls, edges: Iterable[Sequence[Hashable]], weights: Iterable[float] | None = None, *,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None, repeated: Repeated = "sum",
-        weights_are_distances: bool = False, directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        edges: Iterable[Sequence[Hashable]],
+        weights: Iterable[float] | None = None,
+        *,
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
 
         ``weights`` has one number per edge, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
@@ -93,10 +99,17 @@ class Graph(Adapters, StoredGraph):
 
     @classmethod
     def from_arrays(
-        cls, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None = None, *,
-        ids: Sequence[Hashable] | int | None = None, repeated: Repeated = "sum", weights_are_distances: bool = False,
-        directed: bool = False, name: str | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        ids: Sequence[Hashable] | int | None = None,
+        repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
         """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
 
         ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1. Default: 0 to the largest position.

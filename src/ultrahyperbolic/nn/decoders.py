@@ -15,9 +15,13 @@ class Decoder(nn.Module):
     """What both decoders share: how far apart two points are, in units of a temperature that is learnt."""
 
     def __init__(
-        self, manifold: Manifold, temperature: float, dissimilarity: Dissimilarity, epsilon: float | None,
+        self,
+        manifold: Manifold,
+        temperature: float,
+        dissimilarity: Dissimilarity,
+        epsilon: float | None,
         dtype: torch.dtype,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         require_manifold(manifold)
         check_positive("temperature", temperature)
@@ -73,9 +77,15 @@ class LinkDecoder(Decoder):
     """
 
     def __init__(
-        self, manifold: Manifold, *, radius: float = 1.0, temperature: float = 1.0,
-        dissimilarity: Dissimilarity = "geodesic", epsilon: float | None = None, dtype: torch.dtype = torch.float64,
-    ) -> None:  # fmt: skip
+        self,
+        manifold: Manifold,
+        *,
+        radius: float = 1.0,
+        temperature: float = 1.0,
+        dissimilarity: Dissimilarity = "geodesic",
+        epsilon: float | None = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
         if not (is_number(radius) and math.isfinite(radius)):
             raise ValueError(f"radius must be a finite number, got {radius!r}")
@@ -121,10 +131,17 @@ class ClassDecoder(Decoder):
     """
 
     def __init__(
-        self, manifold: Manifold, classes: int, *, temperature: float = 1.0, dissimilarity: Dissimilarity = "geodesic",
-        epsilon: float | None = None, scale: float = 0.1, generator: torch.Generator | int | None = None,
+        self,
+        manifold: Manifold,
+        classes: int,
+        *,
+        temperature: float = 1.0,
+        dissimilarity: Dissimilarity = "geodesic",
+        epsilon: float | None = None,
+        scale: float = 0.1,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
         classes = check_count("classes", classes, 1)
         start = manifold.random_near_pole(classes, epsilon=scale, generator=generator, dtype=dtype)

@@ -43,10 +43,16 @@ class ManifoldEmbedding(nn.Module):
     weight: Tensor
 
     def __init__(
-        self, num: int, manifold: Manifold, *, sparse: bool = False, scale: float = 0.1,
-        generator: torch.Generator | int | None = None, dtype: torch.dtype = torch.float64,
+        self,
+        num: int,
+        manifold: Manifold,
+        *,
+        sparse: bool = False,
+        scale: float = 0.1,
+        generator: torch.Generator | int | None = None,
+        dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         require_manifold(manifold)
         num = check_count("num", num, 1)

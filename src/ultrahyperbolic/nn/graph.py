@@ -61,9 +61,16 @@ class PseudoGraphConv(PseudoLinear):
     """
 
     def __init__(
-        self, in_manifold: Manifold, out_manifold: Manifold, bias: bool = True, *, normalize: bool = True,
-        quotient: bool = False, device: torch.device | str | None = None, dtype: torch.dtype | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_manifold: Manifold,
+        out_manifold: Manifold,
+        bias: bool = True,
+        *,
+        normalize: bool = True,
+        quotient: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(in_manifold, out_manifold, bias, quotient=quotient, device=device, dtype=dtype)
         self.normalize = normalize
 

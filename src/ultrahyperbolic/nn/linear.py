@@ -147,9 +147,15 @@ class PseudoLinear(nn.Module):
     """
 
     def __init__(
-        self, in_manifold: Manifold, out_manifold: Manifold, bias: bool = True, *, quotient: bool = False,
-        device: torch.device | str | None = None, dtype: torch.dtype | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_manifold: Manifold,
+        out_manifold: Manifold,
+        bias: bool = True,
+        *,
+        quotient: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         require_manifold(in_manifold, "in_manifold")
         require_manifold(out_manifold, "out_manifold")

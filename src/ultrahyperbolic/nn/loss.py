@@ -66,10 +66,18 @@ class RankingLoss(nn.Module):
     heights: Tensor | None
 
     def __init__(
-        self, graph: Graph | RankedPairs, manifold: Manifold, *, temperature: float = 0.1,
-        dissimilarity: Dissimilarity = "smoothed", epsilon: float | None = None, scope: Scope = "graph",
-        sample: SampleSizes | None = None, seed: int = 0, spring: float = 0.01,
-    ) -> None:  # fmt: skip
+        self,
+        graph: Graph | RankedPairs,
+        manifold: Manifold,
+        *,
+        temperature: float = 0.1,
+        dissimilarity: Dissimilarity = "smoothed",
+        epsilon: float | None = None,
+        scope: Scope = "graph",
+        sample: SampleSizes | None = None,
+        seed: int = 0,
+        spring: float = 0.01,
+    ) -> None:
         super().__init__()
         require_manifold(manifold)
         check_positive("temperature", temperature)
@@ -100,9 +108,15 @@ class RankingLoss(nn.Module):
 
     @classmethod
     def from_ties(
-        cls, ties: Tensor | Sequence[tuple[int, int]], weights: Tensor | Sequence[float] | None, n_nodes: int,
-        manifold: Manifold, *, directed: bool = False, **options: Any,
-    ) -> Self:  # fmt: skip
+        cls,
+        ties: Tensor | Sequence[tuple[int, int]],
+        weights: Tensor | Sequence[float] | None,
+        n_nodes: int,
+        manifold: Manifold,
+        *,
+        directed: bool = False,
+        **options: Any,
+    ) -> Self:
         """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where None.
 
         ``directed`` ties lead from the first node to the second.

@@ -10,9 +10,17 @@ if TYPE_CHECKING:
     from .sampled import SampledLoss, SampleSizes
 
 __all__ = [
-    "SCOPES", "Closeness", "ExactLoss", "PairFunction", "RankedPairs", "SampleSizes", "SampledLoss", "Scope",
-    "closeness_bytes", "closeness_loss",
-]  # fmt: skip
+    "SCOPES",
+    "Closeness",
+    "ExactLoss",
+    "PairFunction",
+    "RankedPairs",
+    "SampleSizes",
+    "SampledLoss",
+    "Scope",
+    "closeness_bytes",
+    "closeness_loss",
+]
 
 
 def __getattr__(name: str) -> object:

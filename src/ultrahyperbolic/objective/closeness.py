@@ -110,9 +110,14 @@ def closeness_bytes(n: int) -> int:
 
 
 def closeness_loss(
-    closeness: Closeness, points: Tensor, offsets: Tensor | None, dissimilarity: Callable[[Tensor, Tensor], Tensor],
-    tau: float, radius: float, rows: Ints,
-) -> Tensor:  # fmt: skip
+    closeness: Closeness,
+    points: Tensor,
+    offsets: Tensor | None,
+    dissimilarity: Callable[[Tensor, Tensor], Tensor],
+    tau: float,
+    radius: float,
+    rows: Ints,
+) -> Tensor:
     """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none."""
     marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
     hops = torch.from_numpy(closeness.hops[rows]).to(points)

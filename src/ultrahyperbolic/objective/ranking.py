@@ -179,8 +179,13 @@ class ExactLoss:
     """
 
     def __init__(
-        self, graph: Graph | RankedPairs, dissimilarity: PairFunction, temperature: float, *, scope: Scope = "graph",
-    ) -> None:  # fmt: skip
+        self,
+        graph: Graph | RankedPairs,
+        dissimilarity: PairFunction,
+        temperature: float,
+        *,
+        scope: Scope = "graph",
+    ) -> None:
         check_positive("temperature", temperature)
         self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
         self.dissimilarity, self.temperature = dissimilarity, temperature

@@ -81,9 +81,15 @@ class SampledLoss:
     """How many devices share the blocks of a batch's pairs; their number is a multiple of it."""
 
     def __init__(
-        self, pairs: RankedPairs, sizes: SampleSizes, scope: Scope = "graph", *, device: torch.device | None = None,
-        dtype: torch.dtype = torch.float64, mapper: Mapper = map,
-    ) -> None:  # fmt: skip
+        self,
+        pairs: RankedPairs,
+        sizes: SampleSizes,
+        scope: Scope = "graph",
+        *,
+        device: torch.device | None = None,
+        dtype: torch.dtype = torch.float64,
+        mapper: Mapper = map,
+    ) -> None:
         if pairs.heights is not None and scope != "graph":
             raise ValueError("a directed graph is compared with scope 'graph'")
         self.n, self.m, self.scope, self.sizes = pairs.n_nodes, pairs.n_edges, scope, sizes

@@ -37,10 +37,18 @@ class LineSearch(NamedTuple):
 
 
 def armijo(
-    function: Callable[[Tensor], Tensor], points: Tensor, value: float, gradient: Tensor, manifold: Manifold, *,
-    direction: Direction = "descent", first_step: float = 1.0, sufficient: float = 0.1, shrink: float = 0.5,
+    function: Callable[[Tensor], Tensor],
+    points: Tensor,
+    value: float,
+    gradient: Tensor,
+    manifold: Manifold,
+    *,
+    direction: Direction = "descent",
+    first_step: float = 1.0,
+    sufficient: float = 0.1,
+    shrink: float = 0.5,
     max_trials: int = 80,
-) -> LineSearch:  # fmt: skip
+) -> LineSearch:
     """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
 
     ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient there, c is
@@ -100,11 +108,21 @@ class MinimizeResult:
 
 
 def minimize(
-    function: Callable[[Tensor], Tensor], x0: Tensor, manifold: Manifold, *, method: Method = "lbfgs",
-    direction: Direction | None = None, lr: float | None = None, momentum: float = 0.0, max_step: float | None = None,
-    max_iterations: int = 1000, gradient_tolerance: float = 1e-8, time_limit: float | None = None,
-    callback: Callable[[int, Tensor, float], object] | None = None, progress: bool = False,
-) -> MinimizeResult:  # fmt: skip
+    function: Callable[[Tensor], Tensor],
+    x0: Tensor,
+    manifold: Manifold,
+    *,
+    method: Method = "lbfgs",
+    direction: Direction | None = None,
+    lr: float | None = None,
+    momentum: float = 0.0,
+    max_step: float | None = None,
+    max_iterations: int = 1000,
+    gradient_tolerance: float = 1e-8,
+    time_limit: float | None = None,
+    callback: Callable[[int, Tensor, float], object] | None = None,
+    progress: bool = False,
+) -> MinimizeResult:
     """Minimise a differentiable function of points on a manifold.
 
     Parameters
@@ -202,9 +220,13 @@ class _State:
     runs, overhead = 1, 0.0
 
     def __init__(
-        self, function: Callable[[Tensor], Tensor], points: Tensor, method: Method, settings: DescentSettings,
+        self,
+        function: Callable[[Tensor], Tensor],
+        points: Tensor,
+        method: Method,
+        settings: DescentSettings,
         gradient_tolerance: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.function, self.method, self.settings, self.tolerance = function, method, settings, gradient_tolerance
         self.lbfgs, self.moments, self.first_step = PhiLBFGS(settings.manifold), DescentState(), 1.0
         self.iteration, self.evaluations = 0, 0
@@ -297,9 +319,13 @@ def _finite(found: Reached) -> bool:
 
 
 def mean(
-    points: Tensor, manifold: Manifold, *, weights: Tensor | None = None, epsilon: float = 1e-3,
+    points: Tensor,
+    manifold: Manifold,
+    *,
+    weights: Tensor | None = None,
+    epsilon: float = 1e-3,
     max_iterations: int = 200,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by ``minimize``.
 
     Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat space), D is the

@@ -217,9 +217,16 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     """
 
     def __init__(
-        self, params: ParamsT, manifold: Manifold | None = None, lr: float = 1e-3, *, momentum: float = 0.0,
-        max_step: float | None = None, direction: Direction = "descent", weight_decay: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        params: ParamsT,
+        manifold: Manifold | None = None,
+        lr: float = 1e-3,
+        *,
+        momentum: float = 0.0,
+        max_step: float | None = None,
+        direction: Direction = "descent",
+        weight_decay: float = 0.0,
+    ) -> None:
         options = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
         super().__init__(params, manifold, weight_decay, **options)
 
@@ -258,10 +265,17 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
     """
 
     def __init__(
-        self, params: ParamsT, manifold: Manifold | None = None, lr: float = 1e-3, *,
-        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, max_step: float | None = None,
-        direction: Direction = "surrogate", weight_decay: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        params: ParamsT,
+        manifold: Manifold | None = None,
+        lr: float = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        max_step: float | None = None,
+        direction: Direction = "surrogate",
+        weight_decay: float = 0.0,
+    ) -> None:
         options = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
         super().__init__(params, manifold, weight_decay, **options)
 

@@ -59,6 +59,11 @@ def row_arrays(
         others.append(np.searchsorted(np.sort(row[~mine]), near, side="right"))
     free = np.sort(lengths[~tied[tuple(pairs.T)]])
     return RowArrays(
-        sums, indices, np.take_along_axis(table, indices, 1), np.repeat(np.arange(n), tied.sum(1)),
-        np.concatenate(neighbors), np.concatenate(others), np.searchsorted(free, thresholds, side="right"),
-    )  # fmt: skip
+        sums,
+        indices,
+        np.take_along_axis(table, indices, 1),
+        np.repeat(np.arange(n), tied.sum(1)),
+        np.concatenate(neighbors),
+        np.concatenate(others),
+        np.searchsorted(free, thresholds, side="right"),
+    )

@@ -55,9 +55,13 @@ def neighbor_counts(
 
 
 def row_statistics(
-    points: Tensor, manifold: Manifold, edges: Tensor, k: int, thresholds: Tensor | None = None,
+    points: Tensor,
+    manifold: Manifold,
+    edges: Tensor,
+    k: int,
+    thresholds: Tensor | None = None,
     **options: Unpack[PassOptions],
-) -> RowStatistics:  # fmt: skip
+) -> RowStatistics:
     """`row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` in one pass.
 
     Distances are what costs. Without thresholds no non-edges are counted.
@@ -66,9 +70,16 @@ def row_statistics(
 
 
 def _statistics(
-    points: Tensor, manifold: Manifold, options: PassOptions, edges: Tensor | None = None, k: int = 0,
-    thresholds: Tensor | None = None, *, count: int | None = None, upper: bool = False,
-) -> RowStatistics:  # fmt: skip
+    points: Tensor,
+    manifold: Manifold,
+    options: PassOptions,
+    edges: Tensor | None = None,
+    k: int = 0,
+    thresholds: Tensor | None = None,
+    *,
+    count: int | None = None,
+    upper: bool = False,
+) -> RowStatistics:
     ends = None if edges is None else edges.cpu().long().numpy()
     prepared = _prepared(points, manifold, options, ends)
     if prepared is None:
@@ -106,9 +117,16 @@ def nonedge_counts(
 
 
 def rows_of(
-    points: Points, space: Space, edges: Ints = _NO_EDGES, k: int = 0, thresholds: Floats | None = None, *,
-    count: int | None = None, upper: bool = False, **options: Unpack[PassOptions],
-) -> RowArrays:  # fmt: skip
+    points: Points,
+    space: Space,
+    edges: Ints = _NO_EDGES,
+    k: int = 0,
+    thresholds: Floats | None = None,
+    *,
+    count: int | None = None,
+    upper: bool = False,
+    **options: Unpack[PassOptions],
+) -> RowArrays:
     """`row_statistics` in arrays; with ``count`` only sums and nearest of the first rows, with ``upper`` nonedges."""
     k = reference.check_k(k, len(points)) if k else 0
     if isinstance(points, np.ndarray):

@@ -80,9 +80,16 @@ class RowStatistics(NamedTuple):
 
 
 def row_statistics(
-    points: Tensor, manifold: Manifold, edges: Tensor | None = None, k: int = 0, thresholds: Tensor | None = None, *,
-    count: int | None = None, upper: bool = False, **options: Unpack[PassOptions],
-) -> RowStatistics:  # fmt: skip
+    points: Tensor,
+    manifold: Manifold,
+    edges: Tensor | None = None,
+    k: int = 0,
+    thresholds: Tensor | None = None,
+    *,
+    count: int | None = None,
+    upper: bool = False,
+    **options: Unpack[PassOptions],
+) -> RowStatistics:
     """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0.
 
     With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined. With a ``count`` only

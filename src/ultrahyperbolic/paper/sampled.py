@@ -37,9 +37,15 @@ class ResampledEngine(ReferenceEngine):
     seeds: Sequence[int] = ()  # [B] one for each run
 
     def objective(
-        self, run: int, spec: RunSpec, points: Tensor, iteration: int, parts: int = 1, offsets: Tensor | None = None,
+        self,
+        run: int,
+        spec: RunSpec,
+        points: Tensor,
+        iteration: int,
+        parts: int = 1,
+        offsets: Tensor | None = None,
         spring: float = 0.0,
-    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, schedule = self._losses[run], spec.schedule
         measured.dissimilarity = pair_function(spec, iteration)
@@ -79,9 +85,13 @@ def sampled_loss(
 
 
 def embed_sampled(
-    graph: Graph, config: TrainingConfig, place: Machine, *, quiet: bool = False,
+    graph: Graph,
+    config: TrainingConfig,
+    place: Machine,
+    *,
+    quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],
-) -> Embedding:  # fmt: skip
+) -> Embedding:
     """Train on the sampled loss, on one thread by default; after an iteration, print the expected time to stderr."""
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)

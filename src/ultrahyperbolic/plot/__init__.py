@@ -63,9 +63,15 @@ def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = 
 
 
 def plot_map(
-    embedding: Embedding, graph: Graph | None = None, *, colour: str = COMMUNITIES, names: int = 60,
-    size: tuple[float, float] = (9.0, 6.0), title: str = "", theme: Literal["light", "dark"] = "light",
-) -> Drawn:  # fmt: skip
+    embedding: Embedding,
+    graph: Graph | None = None,
+    *,
+    colour: str = COMMUNITIES,
+    names: int = 60,
+    size: tuple[float, float] = (9.0, 6.0),
+    title: str = "",
+    theme: Literal["light", "dark"] = "light",
+) -> Drawn:
     """The map that the report shows first, as a still picture with names: a matplotlib figure.
 
     Parameters

@@ -7,5 +7,11 @@ from .selection import Selection
 from .train import embed_best, embed_many
 
 __all__ = [
-    "Selection", "TrainingConfig", "embed", "embed_best", "embed_many", "select", "select_signature",
-]  # fmt: skip
+    "Selection",
+    "TrainingConfig",
+    "embed",
+    "embed_best",
+    "embed_many",
+    "select",
+    "select_signature",
+]

@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 
 @takes_options
 def embed(
-    graph: object, *, weight: Weight | None = None, directed: bool = False,
-    continue_from: Embedding | str | os.PathLike[str] | None = None, quiet: bool = False,
+    graph: object,
+    *,
+    weight: Weight | None = None,
+    directed: bool = False,
+    continue_from: Embedding | str | os.PathLike[str] | None = None,
+    quiet: bool = False,
     callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None = None,
-    tensorboard: str | os.PathLike[str] | None = None, **options: Unpack[Options],
-) -> Embedding:  # fmt: skip
+    tensorboard: str | os.PathLike[str] | None = None,
+    **options: Unpack[Options],
+) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
 
     Parameters

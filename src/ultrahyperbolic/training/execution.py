@@ -127,9 +127,13 @@ class Execution:
         return self._as_asked(record)
 
     def train(
-        self, callbacks: Sequence[Callback[BatchState]] = (), *, measures: bool = True,
-        checkpoint: Checkpoint[BatchState] | None = None, asked: Callable[[], bool] = bool,
-    ) -> Embedding:  # fmt: skip
+        self,
+        callbacks: Sequence[Callback[BatchState]] = (),
+        *,
+        measures: bool = True,
+        checkpoint: Checkpoint[BatchState] | None = None,
+        asked: Callable[[], bool] = bool,
+    ) -> Embedding:
         """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so far."""
         if checkpoint is None:
             self._fit()

@@ -99,10 +99,16 @@ class Choice:
 
 
 def geometry_of(
-    p: int | None = None, q: int | None = None, dim: int | None = None, *, flat: bool = False,
-    signature: Signature | None = None, product: str | Product | None = None, beta: float | None = None,
+    p: int | None = None,
+    q: int | None = None,
+    dim: int | None = None,
+    *,
+    flat: bool = False,
+    signature: Signature | None = None,
+    product: str | Product | None = None,
+    beta: float | None = None,
     old: Geometry | None = None,
-) -> Geometry | Choice:  # fmt: skip
+) -> Geometry | Choice:
     """The geometry that a user's words name, or a choice; one named twice, or other than ``old``, is refused."""
     if signature is not None:
         if p is not None or q is not None or flat:

@@ -90,9 +90,15 @@ def has_popularity(geometry: Geometry, asked: bool | None) -> bool:
 
 
 def recipe(
-    config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, meets: int = MEETS, everywhere: bool = False,
-    popularity: bool | None = None, moved: float = 1.0,
-) -> TrainingConfig:  # fmt: skip
+    config: TrainingConfig,
+    graph: Graph,
+    goal: Goal = "balanced",
+    *,
+    meets: int = MEETS,
+    everywhere: bool = False,
+    popularity: bool | None = None,
+    moved: float = 1.0,
+) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
     An iteration of descent compares each node with about ``meets`` others; without a light cone, where samples cost

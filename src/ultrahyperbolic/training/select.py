@@ -48,10 +48,17 @@ _NEGATIVES = 1_000_000
 
 
 def select(
-    graph: object, *, dim: int | Sequence[int] = 4, seeds: int | None = None, iterations: int | None = None,
-    held_out: float = 0.1, quiet: bool = False, weight: Weight | None = None, directed: bool = False,
+    graph: object,
+    *,
+    dim: int | Sequence[int] = 4,
+    seeds: int | None = None,
+    iterations: int | None = None,
+    held_out: float = 0.1,
+    quiet: bool = False,
+    weight: Weight | None = None,
+    directed: bool = False,
     **options: Unpack[Compared],
-) -> Selection:  # fmt: skip
+) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
 
     With one dimension, one seed and ``by="graph"`` this names the geometry that ``embed(graph, dim=)`` takes.

@@ -26,9 +26,14 @@ _NEAR, _FAR = 0.1, 0.5
 
 
 def suggest(
-    embedding: Embedding, k: int = 20, node: Hashable | None = None, *, graph: object = None,
-    calibration: Calibration | None = None, quiet: bool = True,
-) -> pandas.DataFrame:  # fmt: skip
+    embedding: Embedding,
+    k: int = 20,
+    node: Hashable | None = None,
+    *,
+    graph: object = None,
+    calibration: Calibration | None = None,
+    quiet: bool = True,
+) -> pandas.DataFrame:
     """The likeliest pairs without a tie: columns node, neighbor, distance, score and reason, the likeliest first.
 
     Where nodes have labels, ``label`` and ``neighbor_label`` are columns, too. Of a directed graph each row is a tie

@@ -101,10 +101,18 @@ def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
 
 
 def embed_best(
-    graph: Graph, configs: Sequence[TrainingConfig], machine: Machine = _HERE, *, quiet: bool = True,
-    measures: bool = True, callbacks: Sequence[Callback[BatchState]] = (), time_limit: TimeLimit | None = None,
-    checkpoint: Checkpoint[BatchState] | None = None, start: Given | None = None, asked: Callable[[], bool] = bool,
-) -> Embedding:  # fmt: skip
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    machine: Machine = _HERE,
+    *,
+    quiet: bool = True,
+    measures: bool = True,
+    callbacks: Sequence[Callback[BatchState]] = (),
+    time_limit: TimeLimit | None = None,
+    checkpoint: Checkpoint[BatchState] | None = None,
+    start: Given | None = None,
+    asked: Callable[[], bool] = bool,
+) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
     Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
@@ -160,11 +168,18 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
 
 
 def embed_many(
-    graph: Graph, configs: Sequence[TrainingConfig], machine: Machine = _HERE, *,
-    time_limit: TimeLimit | float | None = None, measures: bool = True, quiet: bool = True,
-    callbacks: Sequence[Callback[BatchState]] = (), checkpoint: Checkpoint[BatchState] | None = None,
-    start: Given | None = None, asked: Callable[[], bool] = bool,
-) -> list[Embedding]:  # fmt: skip
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    machine: Machine = _HERE,
+    *,
+    time_limit: TimeLimit | float | None = None,
+    measures: bool = True,
+    quiet: bool = True,
+    callbacks: Sequence[Callback[BatchState]] = (),
+    checkpoint: Checkpoint[BatchState] | None = None,
+    start: Given | None = None,
+    asked: Callable[[], bool] = bool,
+) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.

@@ -154,9 +154,13 @@ class NumbaEngine(Engine):
             _finish(run.arrays, run.space, run.rules, now, first + index, found)
 
     def _loss(
-        self, run: CompiledRun, now: Moment, mapper: Mapper, near: NearPairs | None = None,
+        self,
+        run: CompiledRun,
+        now: Moment,
+        mapper: Mapper,
+        near: NearPairs | None = None,
         iteration: int | None = None,
-    ) -> tuple[float, float, float]:  # fmt: skip
+    ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
         work = run.work_of(now.parts)
         prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)

@@ -99,9 +99,16 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floa
 
 
 def reduce_rows(
-    space: MeasuredPoints, block_rows: int | None, threads: int, edges: Ints | None, k: int,
-    thresholds: Floats | None, *, count: int | None, upper: bool,
-) -> RowArrays:  # fmt: skip
+    space: MeasuredPoints,
+    block_rows: int | None,
+    threads: int,
+    edges: Ints | None,
+    k: int,
+    thresholds: Floats | None,
+    *,
+    count: int | None,
+    upper: bool,
+) -> RowArrays:
     """What `pairs.reference.row_statistics` finds."""
     n = space.points.shape[1]
     asked = n if count is None else count
