@@ -11,7 +11,6 @@ import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation import clusters
-from ultrahyperbolic.evaluation.clusters import _communities
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 
@@ -93,15 +92,3 @@ def test_many_points_take_little_time():
     found = clusters(points, Geometry.of_flat(2), pairs=3 * n)
     assert time.perf_counter() - began < 120.0
     assert 10 < found.max() < n / 10
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_communities_are_those_of_networkx(seed):
-    graph = nx.empty_graph(40)
-    graph.add_edges_from(sorted(map(sorted, nx.gnm_random_graph(40, 60 + 20 * seed, seed=seed).edges)))
-    first, second = np.array(graph.edges).T
-    searches = [nx.community.louvain_communities(graph, seed=each) for each in range(4)]
-    best = max(searches, key=lambda groups: nx.community.modularity(graph, groups))
-    expected = sorted(map(sorted, best), key=lambda nodes: (-len(nodes), nodes[0]))
-    found = _communities(40, first, second)
-    assert [np.flatnonzero(found == number).tolist() for number in range(len(expected))] == expected
