@@ -17,7 +17,6 @@ from ..graph.hops import components
 
 if TYPE_CHECKING:
     from .embedding import Embedding
-    from .saved import Saved
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
@@ -55,7 +54,7 @@ class Springs(NamedTuple):
         return found
 
 
-def springs_of(embedding: Embedding | Saved) -> Springs | None:
+def springs_of(embedding: Embedding) -> Springs | None:
     """Those of an embedding of a directed graph; None of an undirected one."""
     result = embedding.record.result
     if result is None or result.spring is None or result.heights is None:
@@ -63,7 +62,7 @@ def springs_of(embedding: Embedding | Saved) -> Springs | None:
     return Springs(np.asarray(embedding.attributes[result.heights], dtype=np.float64), result.spring)
 
 
-def directed(embedding: Embedding | Saved) -> Springs:
+def directed(embedding: Embedding) -> Springs:
     """The same; ``ValueError`` where there is none."""
     if (found := springs_of(embedding)) is None:
         raise ValueError("the embedding has no directions: train it with directed=True (--directed)")
@@ -78,7 +77,7 @@ class TiesOf(NamedTuple):
 
 
 def ranking(
-    embedding: Embedding | Saved, top: int | None = None, by: RankedBy = "centrality", graph: Graph | None = None
+    embedding: Embedding, top: int | None = None, by: RankedBy = "centrality", graph: Graph | None = None
 ) -> Columns:
     """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes.
 
@@ -91,7 +90,7 @@ def ranking(
     return with_attributes(found, embedding, order)
 
 
-def ranks_by(embedding: Embedding | Saved, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
+def ranks_by(embedding: Embedding, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
     """The rank [n] of each node, and the ends of its interval, rank_low and rank_high [n], where they can be told."""
     if by == "height":
         heights = directed(embedding).heights
@@ -103,7 +102,7 @@ def ranks_by(embedding: Embedding | Saved, by: RankedBy, graph: Graph | None = N
     return columns if "rank_low" in columns else columns | _ends(columns["rank"], _by_resampled_nodes(embedding))
 
 
-def _by_resampled_nodes(embedding: Embedding | Saved) -> Iterator[Floats]:
+def _by_resampled_nodes(embedding: Embedding) -> Iterator[Floats]:
     """δ [n], again and again, as if the nodes that distances are summed over were drawn at random, with replacement.
 
     Of a large graph these are a part of its nodes. Nodes of another component do not count, nor does what moves all
@@ -142,7 +141,7 @@ def _ends(rank: Ints, scores: Iterable[Floats]) -> dict[str, Ints]:
     return {"rank_low": np.minimum(rank, ranks[aside]), "rank_high": np.maximum(rank, ranks[-1 - aside])}
 
 
-def interval_words(embedding: Embedding | Saved, by: RankedBy = "centrality") -> str:
+def interval_words(embedding: Embedding, by: RankedBy = "centrality") -> str:
     """What the intervals of `ranking` are, for people."""
     ranks = embedding.record.ranks
     if by == "centrality" and ranks is not None and "rank_low" in embedding.rank_columns:
@@ -179,7 +178,7 @@ def ranks_in_words(table: Columns) -> list[str]:
     return [f"{rank} ({low}–{high})" for rank, low, high in found]
 
 
-def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = None) -> Columns:
+def nearest(embedding: Embedding, row: int, k: int, way: Way | None = None) -> Columns:
     """What is known of the k nearest nodes of one; with a ``way``, of the likeliest ends of ties from it, or to it."""
     distances = embedding.distances_from(row)
     if way is not None:
@@ -206,7 +205,7 @@ def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:
     return ["" if (label := known.get(node)) is None else str(label) for node in ids]
 
 
-def names_at(embedding: Embedding | Saved, order: Ints) -> Columns:
+def names_at(embedding: Embedding, order: Ints) -> Columns:
     """The nodes in some rows, and their labels where there are any."""
     ids = [embedding.ids[int(row)] for row in order]
     found: Columns = {"node": ids}
@@ -215,7 +214,7 @@ def names_at(embedding: Embedding | Saved, order: Ints) -> Columns:
     return found
 
 
-def with_attributes(found: Columns, embedding: Embedding | Saved, order: Ints) -> Columns:
+def with_attributes(found: Columns, embedding: Embedding, order: Ints) -> Columns:
     """A table of the nodes in some rows, and their attributes, under names that the table does not have."""
     names = free_names(list(embedding.attributes), list(found))
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}

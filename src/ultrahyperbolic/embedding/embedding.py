@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,11 +116,11 @@ class Embedding:
         """Q^{p,q}_β or R^d; None on any other manifold."""
         return Geometry.of_manifold(self.space)
 
-    def with_record(self, record: RunRecord) -> Embedding:
+    def with_record(self, record: RunRecord) -> Self:
         """The same points with another record; what was computed of them stays known."""
         return self._with(record=record)
 
-    def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
+    def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Self:
         """The same points with intervals of their ranks over ``seeds`` seeds, starting at ``first_seed``."""
         n, ends = len(self), np.array(intervals[:2], dtype=np.int64)
         if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
@@ -129,13 +129,13 @@ class Embedding:
         record = replace(self.record, ranks=RankRecord(seeds, first_seed, kept.coverage))
         return self._with(record=record, rank_intervals=kept)
 
-    def _with(self, **changes: object) -> Embedding:
+    def _with(self, **changes: object) -> Self:
         """The same points with other fields, and with what was found of them."""
         other = copy(self)
         vars(other).update(changes)
         return other
 
-    def with_attributes(self, **columns: ArrayLike) -> Embedding:
+    def with_attributes(self, **columns: ArrayLike) -> Self:
         """The same points with further columns, or others of the same name: one value per node, text or numbers."""
         return self._with(attributes=as_attributes({**self.attributes, **columns}, len(self)))
 
@@ -234,6 +234,8 @@ class Embedding:
 
     def ties_of(self, row: int) -> TiesOf | None:
         """The ties of the node in a row; None where the graph is not known."""
+        if self.graph is None and self._saved_ties is not None:
+            return self._saved_ties.of(row)  # a large graph is not made for the ties of one node
         if self.ties is None:
             return None
         offsets, nodes = self.ties.neighbor_lists
@@ -374,14 +376,18 @@ class Embedding:
         return self._saved_ties if self.graph is None else store.ties_of(self.graph)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Embedding:
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
-
-        def make(table: store.Table) -> Embedding:
-            known = {name: getattr(table, name) for name in ("popularity", "labels", "attributes")}
-            return cls(table.ids, table.points, Geometry.from_json(table.manifold), **known)
-
-        embedding, table, record = store.load(Path(folder), make)
+        own = ("popularity", "labels", "attributes")
+        embedding, table, record = store.load(
+            Path(folder),
+            lambda table: cls(
+                table.ids,
+                table.points,
+                Geometry.from_json(table.manifold),
+                **{name: getattr(table, name) for name in own},
+            ),
+        )
         embedding = embedding.with_record(record)
         if table.rank_ends is not None and (ranks := record.ranks) is not None:
             intervals = RankIntervals(table.rank_ends[0], table.rank_ends[1], ranks.coverage)

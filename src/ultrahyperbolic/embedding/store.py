@@ -30,7 +30,7 @@ from ..files import (
 from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
 from ..spaces import Geometry
-from .answers import Labels, label_texts
+from .answers import Labels, TiesOf, label_texts
 from .record import Json, RunRecord
 
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ class TieTexts(NamedTuple):
     rows: Sequence[str]  # [n] the rows of the nodes that each node is tied to, ascending
     weights: Sequence[str] | None
     """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
+
+    def of(self, row: int) -> TiesOf:
+        """The ties of the node in a row, of weight 1 where weights were not kept."""
+        nodes = np.array(self.rows[row].split(), dtype=np.int64)
+        weights = np.ones(len(nodes)) if self.weights is None else np.array(self.weights[row].split(), dtype=np.float64)
+        return TiesOf(nodes, weights)
 
 
 @dataclass(frozen=True)
