@@ -27,6 +27,18 @@ def format_number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
+def percent(share: float, digits: int = 2) -> str:
+    """A share in per cent; 100 and 0 only where it is so, and below 1 and above 99 always two ``digits``.
+
+    >>> percent(1.0), percent(0.999999), percent(0.25), percent(0.25, 1)
+    ('100 %', '99.99 %', '25.00 %', '25.0 %')
+    """
+    if share in (0.0, 1.0) or not math.isfinite(share):
+        return f"{100 * share:.0f} %"
+    value = min(max(100 * share, 0.01), 99.99)
+    return f"{value:.{2 if value < 1 or value > 99 else digits}f} %"
+
+
 def check_positive(name: str, value: float, *, zero: bool = False) -> None:
     """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
     rule = f"{name} must be a finite {'non-negative' if zero else 'positive'} number"

@@ -147,7 +147,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
     if tuple[float, float] in declared.members:
         parser = functools.partial(parse_ends, f"--{name}")
     elif {str, int} <= set(kinds):  # a column
-        parser = _name_or_position
+        parser = lambda text: int(text) if re.fullmatch("[0-9]+", text) else text  # noqa: E731
     if said.default is None:
         kind = kind | None
     both = kind == bool | None
@@ -162,10 +162,6 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
     )
     return declared.parameter.replace(annotation=Annotated[kind, said_of])
-
-
-def _name_or_position(text: str) -> str | int:
-    return int(text) if re.fullmatch("[0-9]+", text) else text
 
 
 def _with_parameters(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from ..checks import percent
 from ..progress import waited
 from .errors import refusing
 
@@ -134,17 +135,6 @@ def number(value: float) -> str:
     ('0.5000', '1235')
     """
     return f"{value:.4f}" if abs(value) < 100 else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}"
-
-
-def percent(share: float) -> str:
-    """A share in per cent, 100 and 0 only where it is so.
-
-    >>> percent(1.0), percent(0.999999), percent(0.25)
-    ('100 %', '99.99 %', '25.00 %')
-    """
-    if share in (0.0, 1.0):
-        return f"{100 * share:.0f} %"
-    return f"{min(max(100 * share, 0.01), 99.99):.2f} %"
 
 
 def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:

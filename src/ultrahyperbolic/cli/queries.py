@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from ..checks import percent
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .output import json_rows, names, note, number, percent, print_columns, print_json, print_table, shown, write_csv
-from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding, open_saved
+from .output import json_rows, names, note, number, print_columns, print_json, print_table, shown, write_csv
+from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
-    from ..embedding.saved import Saved
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
@@ -60,7 +60,7 @@ def rank(
     from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
-    saved = open_saved(folder)
+    saved = open_embedding(folder, without_torch=True)
     record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
@@ -111,7 +111,7 @@ def neighbors(
     """
     from ..embedding.answers import nearest
 
-    saved = open_saved(folder)
+    saved = open_embedding(folder, without_torch=True)
     row = find_row(saved.rows, node, folder)
     if out is not None:
         _check_directed(saved, folder)
@@ -141,7 +141,7 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def _check_directed(saved: Saved, folder: Path) -> None:
+def _check_directed(saved: Embedding, folder: Path) -> None:
     from ..embedding.answers import springs_of
 
     if springs_of(saved) is None:

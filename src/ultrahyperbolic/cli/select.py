@@ -60,7 +60,12 @@ def select(
     """
     from ..graph import GraphError
 
-    dims = _dims(dim)
+    try:
+        dims = [int(part) for part in dim.split(",")]
+    except ValueError:
+        dims = [0]
+    if min(dims) < 1:
+        raise Refused(f"--dim {dim}: write a whole number above 0, or several such as 2,4,6")
     if held_out is not None and asked["by"] != "links":
         raise Refused(f"--held-out {held_out:g}: ties are held out with --by links only")
     if held_out is not None and not 0.0 < held_out < 1.0:
@@ -94,16 +99,6 @@ def select(
         _print(found)
         if output is not None:
             print(f"\nfiles: {output / 'select.json'}, {output / 'select.png'}")
-
-
-def _dims(text: str) -> list[int]:
-    try:
-        dims = [int(part) for part in text.split(",")]
-    except ValueError:
-        dims = []
-    if not dims or min(dims) < 1:
-        raise Refused(f"--dim {text}: write a whole number above 0, or several such as 2,4,6")
-    return dims
 
 
 def _print(found: Selection) -> None:

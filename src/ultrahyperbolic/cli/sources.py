@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,6 @@ from .output import note, print_json, print_table
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.record import GraphRecord, Json, RunRecord
-    from ..embedding.saved import Saved
     from ..graph import Graph
 
 
@@ -124,7 +122,7 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
 
 
 def graph_of(
-    embedding: Embedding | Saved, folder: Path, name: str | None, options: Reading, *, quiet: bool
+    embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool
 ) -> tuple[Graph | None, str]:
     """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why there is none."""
     if name is not None:
@@ -151,7 +149,7 @@ def check_unread(options: Reading) -> None:
         raise Refused(f"--{text} says how a graph is read: name it with --graph")
 
 
-def aligned(graph: Graph, embedding: Embedding | Saved, folder: Path) -> Graph:
+def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
     if strangers := [node for node in graph.ids if not embedding.rows.has_id(node)]:
         count = f"{len(strangers)} of its {graph.n_nodes} nodes"
@@ -183,22 +181,6 @@ def graph_name(name: str) -> str:
     return path.stem.strip(".") or "graph"
 
 
-def open_embedding(folder: Path) -> Embedding:
-    """The embedding of a folder, or one line that says what is wrong with it."""
-    with _opening(folder):
-        from ..embedding import Embedding
-
-        return Embedding.load(folder)
-
-
-def open_saved(folder: Path) -> Saved:
-    """The same for questions that need no torch."""
-    with _opening(folder):
-        from ..embedding.saved import Saved
-
-        return Saved.load(folder)
-
-
 def check_folder(folder: Path) -> None:
     """Refuse what is no folder."""
     if not folder.is_dir():
@@ -206,9 +188,11 @@ def check_folder(folder: Path) -> None:
         raise Refused(f"{folder}: {what}; give a folder that embed wrote")
 
 
-@contextmanager
-def _opening(folder: Path) -> Iterator[None]:
-    """Say what is wrong with a folder in one line; what is only doubtful, in notes."""
+def open_embedding(folder: Path, *, without_torch: bool = False) -> Embedding:
+    """The embedding of a folder, or one line that says what is wrong with it; what is only doubtful is said in notes.
+
+    ``without_torch`` is for questions that do not need it.
+    """
     from ..embedding.store import RECORD, TABLE
 
     check_folder(folder)
@@ -216,9 +200,13 @@ def _opening(folder: Path) -> Iterator[None]:
         raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
-        yield
+        from ..embedding import Embedding
+        from ..embedding.saved import Saved
+
+        embedding = (Saved if without_torch else Embedding).load(folder)
     for warning in said:
         note(str(warning.message))
+    return embedding
 
 
 @opt.reads_graph

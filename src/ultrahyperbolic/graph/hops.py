@@ -43,23 +43,21 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
 def hop_sums(graph: Graph, sources: Ints, threads: int = 1) -> tuple[Ints, Ints]:
     """The sum of each node's hops to the sources that it is joined with, and how many these are, [n] each."""
     _ = graph.neighbor_lists  # made once, before threads ask for it
-    hops, reached = (np.zeros(graph.n_nodes, dtype=np.int64) for _ in range(2))
+    sums = np.zeros((2, graph.n_nodes), dtype=np.int64)
     with ThreadPoolExecutor(threads) as pool:
         words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
-        for some_hops, some_reached in pool.map(partial(_sums_of_word, graph), words):
-            hops += some_hops
-            reached += some_reached
-    return hops, reached
+        for some in pool.map(partial(_sums_of_word, graph), words):
+            sums += some
+    return sums[0], sums[1]
 
 
-def _sums_of_word(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
-    """`hop_sums` of at most 64 sources."""
-    hops, reached = (np.zeros(graph.n_nodes, dtype=np.int64) for _ in range(2))
+def _sums_of_word(graph: Graph, sources: Ints) -> Ints:
+    """`hop_sums` of at most 64 sources, [2, n]."""
+    sums = np.zeros((2, graph.n_nodes), dtype=np.int64)
     for level, nodes, words in levels_from(graph, sources):
         count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
-        hops[nodes] += level * count
-        reached[nodes] += count
-    return hops, reached
+        sums[:, nodes] += level * count, count
+    return sums
 
 
 def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]]:

@@ -3,8 +3,7 @@
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -36,6 +35,8 @@ class CheckedParquet:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        passed = FileNotFoundError, IsADirectoryError, PermissionError
+        self._damage = partial(naming_damage, f"{path}: the Parquet file", passed)
         with self._damage(), parquet.ParquetFile(path) as file:
             self.schema, columns, self.rows = file.schema_arrow, file.metadata.num_columns, file.metadata.num_rows
         self._size = os.path.getsize(path)
@@ -81,10 +82,6 @@ class CheckedParquet:
                                     "meant"
                                 )
                         yield batch.select(names)
-
-    def _damage(self) -> AbstractContextManager[None]:
-        passed = FileNotFoundError, IsADirectoryError, PermissionError
-        return naming_damage(f"{self.path}: the Parquet file", passed)
 
     def _type(self, name: str) -> pa.DataType:
         """The type of a column that can be read."""

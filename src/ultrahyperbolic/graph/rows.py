@@ -101,9 +101,7 @@ def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
 def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
     """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys make very slow."""
     values = np.sort(values)
-    fresh = np.ones(len(values), dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=fresh[1:])
-    return values[fresh]
+    return np.concatenate((values[:1], values[1:][values[1:] != values[:-1]]))
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:

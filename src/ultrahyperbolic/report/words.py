@@ -1,13 +1,14 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 import numpy as np
 
+from .. import checks
 from ..embedding import Embedding
 from ..embedding.answers import alike_words, interval_words
 from ..embedding.record import GraphRecord, Json, RunRecord
@@ -21,6 +22,7 @@ from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
 from .space import KINDS
 
+percent = partial(checks.percent, digits=1)
 _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
 _ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
@@ -367,18 +369,6 @@ def short_name(name: str) -> str:
     if len(name) <= _NAME_CHARACTERS:
         return f"<bdi>{escape(name)}</bdi>"
     return f'<bdi title="{escape(name)}">{escape(name[:_NAME_CHARACTERS])}…</bdi>'
-
-
-def percent(share: float) -> str:
-    """A share in per cent; 100 and 0 only if they are exact.
-
-    >>> percent(1.0), percent(0.999999), percent(0.25)
-    ('100 %', '99.99 %', '25.0 %')
-    """
-    if share in (0.0, 1.0) or not math.isfinite(share):
-        return f"{100 * share:.0f} %"
-    value = min(max(100 * share, 0.01), 99.99)
-    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
 def join_words(words: list[str]) -> str:
