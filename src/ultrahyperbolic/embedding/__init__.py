@@ -1,13 +1,9 @@
 """What a training gives."""
 
-from __future__ import annotations
-
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .embedding import Embedding
+from .embedding import Embedding
 
 __all__ = ["Embedding"]
 
@@ -15,9 +11,7 @@ _MOVED = ("Selection", "TrainingConfig", "embed", "embed_best", "embed_many", "s
 
 
 def __getattr__(name: str) -> object:
-    """The class, when it is first asked for: reading a folder needs no torch. And what was here up to version 0.2."""
-    if name == "Embedding":
-        return import_module(".embedding", __name__).Embedding
+    """What was here up to version 0.2."""
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = __name__.replace("embedding", "training")

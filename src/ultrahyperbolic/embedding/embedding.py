@@ -23,7 +23,7 @@ from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.flow import other_ranks
 from ..pairs import rows_of, tensor_of
-from ..pairs.reference import check_k
+from ..pairs.reference import check_k, popularity_array
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
@@ -77,10 +77,7 @@ class Embedding:
             self.manifold.assert_point(tensor_of(points), name="points", tolerance=1e-8)
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
-        if self.popularity is not None:
-            popularity = np.array(self.popularity, dtype=np.float64)
-            if popularity.shape != (len(self.ids),) or not np.isfinite(popularity).all():
-                raise ValueError(f"popularity must be [{len(self.ids)}] finite numbers, got shape {popularity.shape}")
+        if (popularity := popularity_array({"popularity": self.popularity}, len(self.ids))) is not None:
             popularity.setflags(write=False)
             object.__setattr__(self, "popularity", popularity)
         if self.labels is None and self.graph is not None:

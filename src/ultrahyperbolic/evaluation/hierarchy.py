@@ -16,7 +16,7 @@ from ..graph.flow import pagerank
 from ..graph.hops import components, hop_sums
 from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of, usable_threads
-from ..pairs.reference import popularity_of
+from ..pairs.reference import popularity_array, popularity_of
 from ..spaces import Geometry, Space, manifold_of
 from .inputs import as_scores, check_points
 
@@ -53,13 +53,10 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
     # Of the points of another's manifold nothing is known but how far apart two are.
     known = Geometry.of_manifold(manifold) is not None
     for large in np.flatnonzero(sizes > _SMALL) if known else ():
-        nodes = np.flatnonzero(component == large)
-        whole = tensor_of(points).detach()
-        rows, popularity = torch.from_numpy(nodes), popularity_of(options, whole)
-        some, mine = whole[rows], options.copy()
-        mine["popularity"] = None if popularity is None else popularity[rows]
-        own[nodes] = rows_of(some, manifold, **mine).sums
-        farthest = max(farthest, _farthest(some, manifold_of(manifold), **mine))
+        nodes, mine, popularity = np.flatnonzero(component == large), options.copy(), popularity_array(options, n)
+        mine["popularity"] = None if popularity is None else popularity[nodes]
+        own[nodes] = rows_of(points[nodes], manifold, **mine).sums
+        farthest = max(farthest, _farthest(tensor_of(points[nodes]).detach(), manifold_of(manifold), **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in pairs_within(component[small]):
         far = lengths_of(points, manifold, small[pairs], **options)

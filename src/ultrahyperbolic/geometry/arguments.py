@@ -12,8 +12,6 @@ from torch import Tensor
 from ..checks import is_number
 from ..spaces.dissimilarities import DISSIMILARITIES as DISSIMILARITIES
 from ..spaces.dissimilarities import Dissimilarity as Dissimilarity
-from ..spaces.dissimilarities import check_dissimilarity as check_dissimilarity
-from ..spaces.dissimilarities import former_measure as former_measure
 
 P = ParamSpec("P")
 R = TypeVar("R")

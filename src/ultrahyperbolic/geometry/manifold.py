@@ -8,17 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, former_measure
 from .arguments import (
     Check,
-    Dissimilarity,
     all_finite,
     as_generator,
     as_size,
-    check_dissimilarity,
     check_finite,
     check_rows,
     format_row,
-    former_measure,
     validate,
     validate_scalars,
 )

@@ -70,12 +70,11 @@ class Product(Manifold):
     def _factors(self) -> Iterator[Manifold]:
         return iter(self.factors)  # type: ignore[arg-type]
 
-    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
-        return torch.split(x, self.sizes, dim=-1)
-
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The coordinates of each factor, as views."""
-        return self._split(x)
+        return torch.split(x, self.sizes, dim=-1)
+
+    _split = split
 
     def join(self, *parts: Tensor) -> Tensor:
         """Points or vectors of the factors, side by side; leading dimensions broadcast."""

@@ -57,6 +57,11 @@ class PseudoSphere(CurvedQuadric):
     follow_curvature = by_parts(PseudoHyperboloid.follow_curvature, _turned)
     proju = by_parts(PseudoHyperboloid.proju, _turned)
     geodesic = by_parts(PseudoHyperboloid.geodesic, _turned)
+    logmap = by_parts(
+        PseudoHyperboloid.logmap,
+        lambda _, log: Logarithm(log.vector.flip(-1), log.exists),
+        "The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β.",
+    )
     transp = by_parts(PseudoHyperboloid.transp, _turned)
     transp_follow_expmap = by_parts(PseudoHyperboloid.transp_follow_expmap, _turned)
     inner = by_parts(PseudoHyperboloid.inner, lambda _, product: -product, "⟨u, v⟩_q (Eq. 1), with no base point.")
@@ -77,8 +82,3 @@ class PseudoSphere(CurvedQuadric):
     origin = by_parts(PseudoHyperboloid.origin, _turned, "The positive pole (0, …, 0, √β), repeated to [*size, d].")
     random = by_parts(PseudoHyperboloid.random, _turned)
     random_near_pole = by_parts(PseudoHyperboloid.random_near_pole, _turned)
-
-    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
-        """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
-        vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
-        return Logarithm(vector.flip(-1), exists)

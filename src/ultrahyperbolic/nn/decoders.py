@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from ..checks import check_count, check_positive, is_number
 from ..geometry import Manifold, ManifoldParameter
-from ..geometry.arguments import Dissimilarity, check_dissimilarity
 from ..geometry.manifold import require_manifold
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
 
 class Decoder(nn.Module):

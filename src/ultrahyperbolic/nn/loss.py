@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from ..checks import as_integer, check_choice, check_positive
 from ..geometry import Manifold
-from ..geometry.arguments import Dissimilarity, check_dissimilarity
 from ..geometry.manifold import require_manifold
 from ..graph import Graph
 from ..objective import SCOPES, RankedPairs, SampledLoss, SampleSizes, Scope
 from ..objective.ranking import Tables, both_stretched, loss_of_distances, stretched
 from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
 _SMOOTHING = 0.1
 _TABLES = Tables._fields[2:]

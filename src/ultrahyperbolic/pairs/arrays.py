@@ -38,7 +38,7 @@ def pair_lengths(points: Floats, geometry: Geometry, pairs: Ints, popularity: Fl
 
 
 def row_arrays(
-    points: Floats, geometry: Geometry, edges: Ints, k: int, thresholds: Floats, popularity: Floats | None
+    points: Floats, geometry: Geometry, edges: Ints, k: int, thresholds: Floats | None, popularity: Floats | None
 ) -> RowArrays:
     """What `pairs.row_statistics` finds."""
     n = len(points)
@@ -65,5 +65,5 @@ def row_arrays(
         np.repeat(np.arange(n), tied.sum(1)),
         np.concatenate(neighbors),
         np.concatenate(others),
-        np.searchsorted(free, thresholds, side="right"),
+        np.searchsorted(free, np.empty(0) if thresholds is None else thresholds, side="right"),
     )

@@ -15,7 +15,7 @@ from ..spaces import Geometry, Space, manifold_of
 from ..spaces.dissimilarities import Dissimilarity
 from . import reference
 from .arrays import RowArrays, pair_lengths, row_arrays
-from .kinds import kernel_space
+from .kinds import KernelSpace, kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Points: TypeAlias = "Tensor | Floats"
 _COMPILED_NODES = 1000
 _SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
+_USUAL = PassOptions(dissimilarity="geodesic", epsilon=None, backend="auto", popularity=None)
 
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
@@ -129,33 +130,31 @@ def rows_of(
 ) -> RowArrays:
     """`row_statistics` in arrays; with ``count`` only sums and nearest of the first rows, with ``upper`` nonedges."""
     k = reference.check_k(k, len(points)) if k else 0
-    if isinstance(points, np.ndarray):
-        if (prepared := _prepared(points, space, options, edges)) is not None:
-            from .numba.reducers import reduce_rows
+    if (prepared := _prepared(points, space, options, edges)) is not None:
+        from .numba.reducers import reduce_rows
 
-            return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
-        if (geometry := _plain(points, space, options)) is not None:
-            limits = np.empty(0) if thresholds is None else thresholds
-            return row_arrays(points, geometry, edges, k, limits, reference.popularity_array(options, len(points)))
-    tensor, manifold = tensor_of(points), manifold_of(space)
+        return reduce_rows(*prepared, edges, k, thresholds, count=count, upper=upper)
+    if isinstance(points, np.ndarray) and (geometry := _plain(points, space, options)) is not None:
+        return row_arrays(points, geometry, edges, k, thresholds, reference.popularity_array(options, len(points)))
+    tensor, ties = tensor_of(points), torch.tensor(edges, dtype=torch.int64)
     bounds = None if thresholds is None else torch.tensor(thresholds).to(tensor)
-    ties = torch.tensor(edges, dtype=torch.int64)
-    sums, near, counts, nonedges = _statistics(tensor, manifold, options, ties, k, bounds, count=count, upper=upper)
+    sums, near, counts, nonedges = reference.row_statistics(
+        tensor, manifold_of(space), ties, k, bounds, count=count, upper=upper, **options
+    )
     return RowArrays(*(part.cpu().numpy() for part in (sums, near[0], near[1].double(), *counts, nonedges)))
 
 
 def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[PassOptions]) -> Floats:
     """`pair_distances` in arrays."""
-    if isinstance(points, np.ndarray):
-        if (prepared := _prepared(points, space, options, pairs)) is not None:
-            from .numba.reducers import measure_pairs
+    if (prepared := _prepared(points, space, options, pairs)) is not None:
+        from .numba.reducers import measure_pairs
 
-            return np.asarray(measure_pairs(prepared[0], np.array(pairs, order="C")))
-        if (geometry := _plain(points, space, options)) is not None:
-            return pair_lengths(points, geometry, pairs, reference.popularity_array(options, len(points)))
+        return np.asarray(measure_pairs(prepared[0], np.array(pairs, order="C")))
+    if isinstance(points, np.ndarray) and (geometry := _plain(points, space, options)) is not None:
+        return pair_lengths(points, geometry, pairs, reference.popularity_array(options, len(points)))
     ends = torch.tensor(pairs, dtype=torch.int64)
-    found = pair_distances(tensor_of(points), manifold_of(space), ends, **options)
-    return np.asarray(found.detach().double().cpu().numpy())
+    found = reference.pair_distances(tensor_of(points), manifold_of(space), ends, **options)
+    return np.asarray(found.double().cpu().numpy())
 
 
 def tensor_of(points: Points) -> Tensor:
@@ -170,10 +169,7 @@ def usable_threads() -> int:
 
 def _plain(points: Floats, space: Space, options: PassOptions) -> Geometry | None:
     """The geometry of few points on which numpy finds what is asked for; None where torch has to."""
-    usual = {"popularity", "dissimilarity", "backend", "epsilon"} >= options.keys() and options.get("epsilon") is None
-    usual = (
-        usual and options.get("backend", "auto") == "auto" and options.get("dissimilarity", "geodesic") == "geodesic"
-    )
+    usual = {**_USUAL, **options, "popularity": None} == _USUAL
     few = len(points) < _COMPILED_NODES and points.dtype == np.float64
     return space if usual and few and isinstance(space, Geometry) else None
 
@@ -192,10 +188,11 @@ def _prepared(
     if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
         return None
     dissimilarity, epsilon = reference.dissimilarity_of(options)
-    why = _unsuited(points, space, dissimilarity, indices)
-    if why is not None:
+    try:
+        kernel = _compiled_for(points, space, dissimilarity, indices)
+    except ValueError as why:
         if backend == "numba":
-            raise ValueError(f"backend 'numba': {why}; use 'reference'")
+            raise ValueError(f"backend 'numba': {why}; use 'reference'") from None
         return None
     epsilon = _SMOOTHING if epsilon is None else epsilon
     check_positive("epsilon", epsilon)
@@ -203,24 +200,21 @@ def _prepared(
     from .numba.reducers import prepare
 
     array = points if isinstance(points, np.ndarray) else points.detach().numpy()
-    taken_off, kernel = reference.popularity_array(options, len(points)), kernel_space(space, dissimilarity)
-    return prepare(array, kernel, epsilon, taken_off), block_rows, threads or usable_threads()
+    popularity = reference.popularity_array(options, len(points))
+    return prepare(array, kernel, epsilon, popularity), block_rows, threads or usable_threads()
 
 
-def _unsuited(points: Points, space: Space, dissimilarity: Dissimilarity, indices: Ints | None) -> str | None:
-    """Why the compiled pass cannot be taken, which does not look whether ``indices`` are those of points."""
+def _compiled_for(points: Points, space: Space, dissimilarity: Dissimilarity, indices: Ints | None) -> KernelSpace:
+    """The space for the compiled pass, which does not look whether ``indices`` are those of points; or why not."""
     if find_spec("numba") is None:
-        return "numba is not installed"
+        raise ValueError("numba is not installed")
     device = "cpu" if isinstance(points, np.ndarray) else points.device.type
     if device != "cpu" or str(points.dtype).removeprefix("torch.") != "float64":
-        return f"points must be float64 on the CPU, got {points.dtype} on {device}"
-    try:
-        kernel_space(space, dissimilarity)
-    except ValueError as error:
-        return str(error)
+        raise ValueError(f"points must be float64 on the CPU, got {points.dtype} on {device}")
+    kernel, n = kernel_space(space, dissimilarity), len(points)
     if points.ndim != 2 or points.shape[1] != space.ambient_dim:
-        return f"points must be [n, {space.ambient_dim}], got shape {tuple(points.shape)}"
-    if indices is None or not len(indices) or (indices.min() >= 0 and indices.max() < len(points)):
-        return None
-    n = len(points)
-    return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
+        raise ValueError(f"points must be [n, {space.ambient_dim}], got shape {tuple(points.shape)}")
+    if indices is not None and len(indices) and (indices.min() < 0 or indices.max() >= n):
+        found = f"{int(indices.min())} to {int(indices.max())}"
+        raise ValueError(f"edges and pairs must be of positions from 0 to {n - 1}, got {found}")
+    return kernel

@@ -154,7 +154,7 @@ def popularity_array(options: PassOptions, n: int) -> NDArray[np.float64] | None
     given = options.get("popularity")
     if given is None:
         return None
-    found = np.array(given if isinstance(given, np.ndarray) else given.detach().cpu().numpy(), dtype=np.float64)
+    found = np.array(given.detach().cpu().numpy() if hasattr(given, "detach") else given, dtype=np.float64)
     if found.shape != (n,) or not np.isfinite(found).all():
         raise ValueError(f"popularity must be [{n}] finite numbers, got shape {found.shape}")
     return found

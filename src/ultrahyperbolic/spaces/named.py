@@ -255,8 +255,6 @@ class ProductGeometry(Geometry):
                     raise ValueError
                 p, q, beta, flat, weight = match.groups()
                 factor = Geometry.of_flat(int(flat)) if flat else Geometry.curved(int(p), int(q), float(beta or -1))
-                if not factor.dim:
-                    raise ValueError
                 factors.append(factor)
                 weights.append(float(weight or 1))
             except ValueError:

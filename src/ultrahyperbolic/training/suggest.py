@@ -61,7 +61,7 @@ def suggest(
     import pandas as pd
 
     if graph is not None:
-        embedding = replace(embedding, graph=as_graph(graph).with_nodes(embedding.ids))
+        embedding = replace(embedding, manifold=embedding.space, graph=as_graph(graph).with_nodes(embedding.ids))
     data, k = graph_of(embedding), check_count("k", k, 1)
     row = None if node is None else embedding.index(node)
     known = calibrate(embedding, quiet=quiet) if calibration is None else calibration
