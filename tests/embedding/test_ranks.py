@@ -13,7 +13,6 @@ import torch
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking
-from ultrahyperbolic.embedding.saved import Saved
 from ultrahyperbolic.evaluation import RankIntervals, delta, rank_intervals
 
 KARATE, SPACE = datasets.karate(), PseudoHyperboloid(2, 1)
@@ -86,7 +85,7 @@ def test_resampling_does_not_mix_components():
 
 def test_a_saved_folder_has_the_same_intervals(plain, tmp_path):
     plain.save(tmp_path / "club")
-    saved = ranking(Saved.load(tmp_path / "club"))
+    saved = ranking(Embedding.load(tmp_path / "club"))
     for name in ("rank", "rank_low", "rank_high"):
         assert np.array_equal(saved[name], plain.hierarchy()[name])
 

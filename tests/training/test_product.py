@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding.saved import Saved
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.spaces import ProductGeometry, described
 from ultrahyperbolic.training.config import TrainingConfig
@@ -81,14 +79,14 @@ def test_it_trains_and_its_record_leads_back(trained):
 
 def test_the_folder_answers_as_the_embedding_does(trained, tmp_path):
     folder = trained.save(tmp_path / "club")
-    loaded, saved = uh.load(folder), Saved.load(Path(folder))
+    loaded = uh.load(folder)
     assert loaded.manifold._label() == trained.manifold._label()
     assert np.array_equal(loaded.points, trained.points)
     assert loaded.hierarchy().equals(trained.hierarchy())
     expected = trained.manifold.dissimilarity(torch.tensor(trained.points[3]), torch.tensor(trained.points)).numpy()
     expected -= trained.popularity[3] + trained.popularity
     expected[3] = 0.0
-    for each in (loaded, saved, trained):
+    for each in (loaded, trained):
         np.testing.assert_allclose(each.distances_from(3), expected, rtol=1e-12, atol=1e-12)
     assert loaded.neighbors(loaded.ids[0], 3)["node"].tolist() == trained.neighbors(trained.ids[0], 3)["node"].tolist()
     assert loaded.evaluate(CLUB)["map"] == pytest.approx(trained.record.measures["map"])

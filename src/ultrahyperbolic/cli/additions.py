@@ -65,7 +65,7 @@ def place(
     if data is None:
         note(f"placed by the new ties alone, as {why}; pass --graph for a better fit")
     else:
-        embedding = replace(embedding, graph=data)
+        embedding = replace(embedding, manifold=embedding.space, graph=data)
     with refusing(ValueError, TypeError):
         new = embedding.transform(ties, seed=seed, quiet=as_json)
         whole = with_placed(embedding, new, ties)
@@ -124,7 +124,7 @@ def suggest(
         data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
         if data is None or why:
             raise Refused(f"suggest needs the graph, and {why}: pass --graph")
-        known = replace(embedding, graph=data)
+        known = replace(embedding, manifold=embedding.space, graph=data)
 
     from ..evaluation.missing import FEWEST_TIES
     from ..training.suggest import calibrate

@@ -60,7 +60,7 @@ def rank(
     from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
-    saved = open_embedding(folder, without_torch=True)
+    saved = open_embedding(folder)
     record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
@@ -111,7 +111,7 @@ def neighbors(
     """
     from ..embedding.answers import nearest
 
-    saved = open_embedding(folder, without_torch=True)
+    saved = open_embedding(folder)
     row = find_row(saved.rows, node, folder)
     if out is not None:
         _check_directed(saved, folder)

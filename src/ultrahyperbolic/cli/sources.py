@@ -188,11 +188,8 @@ def check_folder(folder: Path) -> None:
         raise Refused(f"{folder}: {what}; give a folder that embed wrote")
 
 
-def open_embedding(folder: Path, *, without_torch: bool = False) -> Embedding:
-    """The embedding of a folder, or one line that says what is wrong with it; what is only doubtful is said in notes.
-
-    ``without_torch`` is for questions that do not need it.
-    """
+def open_embedding(folder: Path) -> Embedding:
+    """The embedding of a folder, or one line that says what is wrong with it; what is doubtful is said in notes."""
     from ..embedding.store import RECORD, TABLE
 
     check_folder(folder)
@@ -201,9 +198,8 @@ def open_embedding(folder: Path, *, without_torch: bool = False) -> Embedding:
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
         from ..embedding import Embedding
-        from ..embedding.saved import Saved
 
-        embedding = (Saved if without_torch else Embedding).load(folder)
+        embedding = Embedding.load(folder)
     for warning in said:
         note(str(warning.message))
     return embedding

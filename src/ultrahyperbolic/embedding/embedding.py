@@ -183,8 +183,8 @@ class Embedding:
 
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
-        if self.geometry is not None:
-            found = self.geometry.distances(self.points[row], self.points)
+        if (geometry := described(self.space)) is not None:
+            found = geometry.distances(self.points[row], self.points)
         else:
             points = tensor_of(self.points)
             found = self.manifold.dissimilarity(points[row], points).numpy()

@@ -65,7 +65,7 @@ class Geometry:
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, check_count(name, value, least))
         if self.p == 0 and self.q == 0:
-            raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
+            raise ValueError("the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated points")
 
     @classmethod
     def curved(cls, p: int, q: int, beta: float = -1.0) -> Geometry:

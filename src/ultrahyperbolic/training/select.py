@@ -204,7 +204,7 @@ class _Comparison:
             performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
             row.iterations = min(row.iterations, performed)
             measures = dict(with_pair_measures(graph, embedding, quiet=True, device=device).record.measures)
-            if np.ptp(graph.strength) > 0.0:
+            if graph.strength.max() > graph.strength.min():
                 measures.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
             row.measures.append(measures)
             if split is None:
