@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ultrahyperbolic as uh
@@ -26,7 +26,12 @@ def graphs(draw):
     return uh.Graph.from_edges([(ids[i], ids[j], w) for i, j, w in edges], nodes=ids, repeated="max")
 
 
+# Four strengths that overflow alike.
+SQUARE = uh.Graph.from_edges([("a", "b", 1e308), ("b", "c", 1e308), ("c", "d", 1e308), ("d", "a", 1e308)])
+
+
 @given(graph=graphs(), flat=st.booleans(), backend=st.sampled_from(["numba", "reference"]))
+@example(graph=SQUARE, flat=False, backend="numba")
 def test_what_is_embedded_comes_back(tmp_path_factory, graph, flat, backend):
     try:
         graph.require_trainable()
