@@ -1,4 +1,4 @@
-"""Install the wheel of a folder in an environment of its own, with the pins, and run the demo there.
+"""Install the wheel of a folder in an environment of its own, with the pins, and run the demo there, without CUDA.
 
     python requirements/wheel.py dist
     python requirements/wheel.py dist python3.12 python3.13
@@ -18,7 +18,7 @@ FILES = ("embedding.parquet", "run.json", "report.html")
 
 
 def runs_the_demo(wheel: Path, interpreter: str) -> bool:
-    """Whether the demo runs from the wheel and writes its files, the report included."""
+    """Whether the demo runs from the wheel and writes its files, the report included, and no CUDA was installed."""
     with tempfile.TemporaryDirectory() as folder:
         print(f"{wheel.name}: installing it in a new environment of {interpreter} (1 to 2 minutes)", flush=True)
         subprocess.run([interpreter, "-m", "venv", f"{folder}/venv"], check=True)
@@ -28,10 +28,12 @@ def runs_the_demo(wheel: Path, interpreter: str) -> bool:
         command = [python.parent / "ultrahyperbolic", "embed", "karate", "-o", "karate"]
         subprocess.run(command, cwd=folder, check=True)
         missing = [name for name in FILES if not Path(folder, "karate", name).exists()]
-    print(
-        f"{wheel.name}: " + (f"the demo did not write {', '.join(missing)}" if missing else "the demo runs"), flush=True
-    )
-    return not missing
+        listed = subprocess.run([python, "-m", "pip", "list"], check=True, capture_output=True, text=True).stdout
+    cuda = [line.split()[0] for line in listed.splitlines() if line.startswith(("nvidia-", "cuda-", "triton"))]
+    wrong = [f"the demo did not write {', '.join(missing)}"] * bool(missing)
+    wrong += [f"the pins bring what only a GPU needs: {', '.join(cuda)}"] * bool(cuda)
+    print(f"{wheel.name}: {'; '.join(wrong) or 'the demo runs, and nothing of CUDA is installed'}", flush=True)
+    return not wrong
 
 
 def main() -> int:

@@ -28,14 +28,12 @@ def geometric(first: float, last: float, count: int) -> Floats:
     return found
 
 
-@np.errstate(all="ignore")
 def dot(a: Any, b: Any) -> float:
     """Σ a·b over all entries of two arrays, or of two tensors in the order that their device takes."""
     products = a * b
     return float(np.add.reduce(products.ravel()) if isinstance(products, np.ndarray) else products.sum())
 
 
-@np.errstate(all="ignore")
 def root(x: Any) -> Any:
     """√x; numpy's is exact, torch's may be that of a vector library, which is not."""
     return np.sqrt(x) if isinstance(x, np.ndarray) else x.sqrt()

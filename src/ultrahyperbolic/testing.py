@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import torch
@@ -221,10 +222,8 @@ class _Sample:
 
     def condition(self, *points: Tensor) -> Tensor:
         """∏ max(1, ‖x‖²/|β|) [...]: how much larger the cancelling terms are than the result."""
-        total = torch.ones((), dtype=torch.float64, device=self.device)
-        for x in points:
-            total = total * (x.double().square().sum(-1) / self.radius**2).clamp_min(1.0)
-        return total
+        factors = ((x.double().square().sum(-1) / self.radius**2).clamp_min(1.0) for x in points)
+        return reduce(torch.mul, factors)
 
 
 def _demand(condition: Tensor | bool, what: str) -> None:

@@ -6,9 +6,6 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-# New objects after which garbage is looked for.
-_ALLOCATIONS = 1_000_000
-
 
 def main() -> None:
     """The entry of the command."""
@@ -18,7 +15,7 @@ def main() -> None:
         import gc
 
         # What is imported stays to the end: looking for garbage in it, again and again, took longer than a training.
-        gc.set_threshold(_ALLOCATIONS)
+        gc.set_threshold(1_000_000)
         import sys
 
         from .together import is_first

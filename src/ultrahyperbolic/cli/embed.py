@@ -4,6 +4,7 @@ import math
 import shlex
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
 from .training import resume as continue_training
 
-_TRAINING, _RESULT = "Training", "Result"
+_training, _result = partial(opt.option, panel="Training"), partial(opt.option, panel="Result")
 _CONTINUE = (
     "Start from an earlier embedding of this graph: old nodes start where they were, new ones near their ties. The "
     "geometry comes from FOLDER."
@@ -37,27 +38,20 @@ _REPORT = "Whether to write the HTML report. Default: yes."
 def embed(
     context: typer.Context,
     graph: opt.OptionalGraphArgument = None,
-    deterministic: Annotated[
-        bool, opt.option("--deterministic", panel=_TRAINING, rare=True, help=_DETERMINISTIC)
-    ] = False,
-    output: Annotated[Path | None, opt.output("out/NAME OF THE GRAPH", _RESULT)] = None,
-    overwrite: Annotated[
-        bool, opt.option("--overwrite", panel=_RESULT, help="Replace an embedding that is already there.")
-    ] = False,
+    deterministic: Annotated[bool, _training("--deterministic", rare=True, help=_DETERMINISTIC)] = False,
+    output: Annotated[Path | None, opt.output("out/NAME OF THE GRAPH", "Result")] = None,
+    overwrite: Annotated[bool, _result("--overwrite", help="Replace an embedding that is already there.")] = False,
     continue_from: Annotated[
-        Path | None, opt.option("--continue-from", panel=_TRAINING, rare=True, metavar="FOLDER", help=_CONTINUE)
+        Path | None, _training("--continue-from", rare=True, metavar="FOLDER", help=_CONTINUE)
     ] = None,
-    resume: Annotated[Path | None, opt.option("--resume", panel=_RESULT, metavar="FOLDER", help=_RESUME)] = None,
+    resume: Annotated[Path | None, _result("--resume", metavar="FOLDER", help=_RESUME)] = None,
     checkpoint_every: Annotated[
-        float | None,
-        opt.option("--checkpoint-every", panel=_RESULT, rare=True, metavar="SECONDS", help=_EVERY),
+        float | None, _result("--checkpoint-every", rare=True, metavar="SECONDS", help=_EVERY)
     ] = None,
-    tensorboard: Annotated[
-        Path | None, opt.option("--tensorboard", panel=_RESULT, rare=True, metavar="FOLDER", help=_BOARD)
-    ] = None,
-    with_report: Annotated[bool, opt.option("--report/--no-report", panel=_RESULT, rare=True, help=_REPORT)] = True,
-    title: Annotated[str | None, opt.option("--title", panel=_RESULT, rare=True, help=opt.TITLE)] = None,
-    quiet: Annotated[bool, opt.option("--quiet", panel=_RESULT, help="Print nothing but errors (and --json).")] = False,
+    tensorboard: Annotated[Path | None, _result("--tensorboard", rare=True, metavar="FOLDER", help=_BOARD)] = None,
+    with_report: Annotated[bool, _result("--report/--no-report", rare=True, help=_REPORT)] = True,
+    title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
+    quiet: Annotated[bool, _result("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
     asked: Options,

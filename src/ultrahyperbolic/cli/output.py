@@ -224,9 +224,7 @@ def resuming(folder: Path, ending: Ending) -> str:
 
 
 def in_words(measures: Mapping[str, float]) -> list[str]:
-    """The four things people expect of an embedding, in lines that need no glossary.
-
-    Neighbours, ties against non-ties, strong ties against weak ones, and the hierarchy.
+    """What people expect of an embedding, in lines that need no glossary.
 
     >>> in_words({"violated_orders": 0.0})
     ['a tie is shorter than a non-tie in 100 % of all comparisons']

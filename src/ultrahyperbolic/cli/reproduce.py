@@ -1,6 +1,7 @@
 """``reproduce``: the figures of the paper, each by its name."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ from .signals import leaving
 
 _STDOUT = Path("-")
 
-_TRAINING = "Training (table2 and table3)"
+_training = partial(option, panel="Training (table2 and table3)")
 _LOSS = "exact, or 42,000 non-edges per edge, drawn anew in each iteration. Default: exact."
 
 
@@ -28,17 +29,13 @@ def reproduce(
         int | None, option("--seeds", min=1, help="How many seeds. Default: depends on the target.")
     ] = None,
     output: Annotated[Path | None, out("out/TARGET")] = None,
-    loss: Annotated[Literal["exact", "sampled"] | None, option("--loss", panel=_TRAINING, help=_LOSS)] = None,
+    loss: Annotated[Literal["exact", "sampled"] | None, _training("--loss", help=_LOSS)] = None,
     iterations: Annotated[
-        int | None,
-        option("--iterations", panel=_TRAINING, min=1, help="How many iterations. Default: as in the paper."),
+        int | None, _training("--iterations", min=1, help="How many iterations. Default: as in the paper.")
     ] = None,
-    device: Annotated[
-        str | None, option("--device", panel=_TRAINING, help="cpu or cuda. Default: cuda if there is a GPU.")
-    ] = None,
+    device: Annotated[str | None, _training("--device", help="cpu or cuda. Default: cuda if there is a GPU.")] = None,
     threads: Annotated[
-        int | None,
-        option("--threads", panel=_TRAINING, min=1, help="CPU threads. Default: all; one for the sampled loss."),
+        int | None, _training("--threads", min=1, help="CPU threads. Default: all; one for the sampled loss.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[

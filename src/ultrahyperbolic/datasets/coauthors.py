@@ -23,7 +23,6 @@ _URL = (
 )
 _SHA256 = "e7e5a46e80692034904656ff57a714702a05fe88b62b64c3210e7cb8cf14bbed"
 _SIZE = 53_005
-_TIMEOUT = 30.0
 
 
 def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -> Graph:
@@ -57,7 +56,7 @@ def _find() -> Path:
         if cached.exists():
             return _verified(cached, cached.read_bytes())
     try:
-        with urllib.request.urlopen(_URL, timeout=_TIMEOUT) as response:
+        with urllib.request.urlopen(_URL, timeout=30.0) as response:
             content = response.read(_SIZE + 1)
     except (OSError, HTTPException) as error:
         raise GraphError(

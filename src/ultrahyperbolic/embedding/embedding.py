@@ -226,8 +226,11 @@ class Embedding:
         rows = [self.index(each) for each in node]
         if not rows:
             raise ValueError("node must name at least one node, got none")
+        import pandas as pd
+
         tables = [answers.nearest(self, row, k, way) for row in rows]
-        return forms.frame_of_several([self.ids[row] for row in rows], tables)
+        named = [{"of": [self.ids[row]] * len(table["node"])} | table for row, table in zip(rows, tables, strict=True)]
+        return pd.concat(list(map(forms.frame, named)), ignore_index=True)
 
     def ties_of(self, row: int) -> TiesOf | None:
         """The ties of the node in a row; None where the graph is not known."""
@@ -373,18 +376,14 @@ class Embedding:
         return self._saved_ties if self.graph is None else store.ties_of(self.graph)
 
     @classmethod
+    def _of_table(cls, table: store.Table) -> Self:
+        own = {name: getattr(table, name) for name in ("popularity", "labels", "attributes")}
+        return cls(table.ids, table.points, Geometry.from_json(table.manifold), **own)
+
+    @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
-        own = ("popularity", "labels", "attributes")
-        embedding, table, record = store.load(
-            Path(folder),
-            lambda table: cls(
-                table.ids,
-                table.points,
-                Geometry.from_json(table.manifold),
-                **{name: getattr(table, name) for name in own},
-            ),
-        )
+        embedding, table, record = store.load(Path(folder), cls._of_table)
         embedding = embedding.with_record(record)
         if table.rank_ends is not None and (ranks := record.ranks) is not None:
             intervals = RankIntervals(table.rank_ends[0], table.rank_ends[1], ranks.coverage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -37,14 +37,6 @@ def frame(columns: Columns) -> pandas.DataFrame:
 
     ids: Columns = {name: _id_column(columns[name]) for name in ("of", "node") if name in columns}
     return pd.DataFrame(columns | ids)
-
-
-def frame_of_several(nodes: Sequence[Hashable], tables: Sequence[Columns]) -> pandas.DataFrame:
-    """The tables of several nodes below each other; the first column says whose each row is."""
-    import pandas as pd
-
-    of = [node for node, table in zip(nodes, tables, strict=True) for _ in table["node"]]
-    return frame({"of": of}).join(pd.concat([frame(table) for table in tables], ignore_index=True))
 
 
 def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] | NDArray[np.generic]:

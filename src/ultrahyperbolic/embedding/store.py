@@ -41,7 +41,6 @@ TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
 _OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
-_KINDS: tuple[str, ...] = ("string", "double", "int64")  # of attributes
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
@@ -246,8 +245,8 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
         numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
-        kinds = dict.fromkeys(_mapping(about, "columns"), _KINDS) | {"node": ("string",)}
-        kinds |= dict.fromkeys(numbers, ("double",)) | dict.fromkeys(ends, ("int64",))
+        kinds: dict[str, tuple[str, ...]] = dict.fromkeys(_mapping(about, "columns"), ("string", "double", "int64"))
+        kinds |= {"node": ("string",)} | dict.fromkeys(numbers, ("double",)) | dict.fromkeys(ends, ("int64",))
         for name, wanted in kinds.items():
             if str(schema.field(name).type) not in wanted:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not {' or '.join(wanted)}")
@@ -309,12 +308,8 @@ def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:
         texts[:] = column.to_pylist()
         return texts
     dtype = np.dtype(np.float64 if str(column.type) == "double" else np.int64)
-    parts = [
-        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * dtype.itemsize)
-        for chunk in column.chunks
-        if len(chunk)
-    ]
-    return np.concatenate([np.empty(0, dtype), *parts])
+    whole = column.combine_chunks()
+    return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize).copy()
 
 
 def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:

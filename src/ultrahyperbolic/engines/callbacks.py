@@ -83,7 +83,6 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     settled, points = np.array([spec.settled for spec in specs]), start.points.copy()
 
     def look(progress: Progress[BatchState]) -> None:
-        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         state, loss = progress.state, progress.chunks[-1][:, -1]
         sound = np.isfinite(loss)
         for name in OF_NODES:

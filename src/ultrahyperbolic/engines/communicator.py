@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib import metadata
 from importlib.util import find_spec
-from itertools import chain
+from itertools import accumulate, chain
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -305,8 +305,7 @@ def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
     """Raise `ProcessesError` unless some facts are the same for all processes."""
     first, *others = group.gather(facts)
     for rank, here in enumerate(others, 1):
-        names = [name for name in {**first, **here} if first.get(name) != here.get(name)]
-        if names:
+        if names := [name for name in {**first, **here} if first.get(name) != here.get(name)]:
             differing = "; ".join(f"{name} {here.get(name)} here, {first.get(name)} there" for name in names)
             raise ProcessesError(
                 f"process {rank}: other versions than the first process, whose bits may differ ({differing})"
@@ -318,9 +317,7 @@ def _padded(tensor: Tensor) -> int:
     return tensor.nbytes + -tensor.nbytes % 8
 
 
-def _places(tensors: Iterable[Tensor], message: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _places(tensors: Sequence[Tensor], message: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Tensors, each with its place in a message of bytes."""
-    at = 0
-    for tensor in tensors:
+    for tensor, at in zip(tensors, accumulate(map(_padded, tensors), initial=0), strict=False):
         yield tensor, message[at : at + tensor.nbytes].view(tensor.dtype).view(tensor.shape)
-        at += _padded(tensor)

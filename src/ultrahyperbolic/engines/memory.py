@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,8 +80,7 @@ def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
     single = (machine.precision or "float32") if machine.backend == "triton" else machine.precision
     if machine.backend != "reference" and single != "float32" and fits(halved):
         return "use precision 'float32'"
-    fewer = next((count for count in range(runs - 1, 0, -1) if fits(machine, count)), 0)
-    if fewer:
+    if fewer := next((count for count in range(runs - 1, 0, -1) if fits(machine, count)), 0):
         return f"train {fewer} at a time"
     if machine.backend == "triton" and fits(Machine("cpu", "numba", machine.threads)):
         return "use device 'cpu'"
@@ -93,7 +93,16 @@ def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
 
 def free_bytes() -> int | None:
     """Memory that a process can still get on this machine or in its container; ``None`` where that is not told."""
-    return min((size for size in (_from_meminfo(), _from_container()) if size is not None), default=None)
+    found = []
+    with suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        found.append(int(text.partition("MemAvailable:")[2].split()[0]) * 1024)
+    # What a control group leaves; files that the kernel keeps in memory can be let go of, and count as free.
+    with suppress(OSError, ValueError, IndexError):  # "max" is no number: no limit
+        names = ("memory.max", "memory.current", "memory.stat")
+        most, used, rest = (Path("/sys/fs/cgroup", name).read_text(encoding="ascii") for name in names)
+        found.append(int(most) - int(used) + int(rest.partition("inactive_file ")[2].split()[0]))
+    return min(found, default=None)
 
 
 def _free(machine: Machine) -> tuple[float, float]:
@@ -101,26 +110,6 @@ def _free(machine: Machine) -> tuple[float, float]:
     host = free_bytes()
     there = torch.cuda.mem_get_info(machine.torch_device)[0] if machine.device_type == "cuda" else math.inf
     return math.inf if host is None else host, there
-
-
-def _from_meminfo() -> int | None:
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        return int(text.partition("MemAvailable:")[2].split()[0]) * 1024
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def _from_container() -> int | None:
-    """What a control group leaves; files that the kernel keeps in memory can be let go of, and count as free."""
-    try:
-        folder = Path("/sys/fs/cgroup")
-        most = int((folder / "memory.max").read_text(encoding="ascii"))
-        used = int((folder / "memory.current").read_text(encoding="ascii"))
-        rest = (folder / "memory.stat").read_text(encoding="ascii")
-        return most - used + int(rest.partition("inactive_file ")[2].split()[0])
-    except (OSError, ValueError, IndexError):  # "max" is no number: no limit
-        return None
 
 
 def batch_bytes(problem: Problem) -> int:
@@ -138,8 +127,7 @@ def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
     passes += runs * 7 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
     # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
     passes += 5 * 8 * (2 * m + n) if n > _LISTED_NODES else 0
-    popular = sum(spec.popularity for spec in problem.specs)
-    if popular:
+    if popular := sum(spec.popularity for spec in problem.specs):
         # One row more of the partial gradients, and of each run offsets.
         passes += popular * n * (item + 4 * 8) + _ROWS * item
     return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)

@@ -35,52 +35,58 @@ class ReferenceEngine(Engine):
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
         with torch_threads(self.threads):
-            for run, spec in enumerate(self.specs):
+            for run in range(len(self.specs)):
                 for step in range(iterations):
                     if state.record["done_at"][run] >= 0:
                         break
-                    losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
+                    losses[run, step] = self._iterate(state, run, state.iteration + step)
         state.iteration += iterations
         return losses
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
         found = Evaluation.zeros(state)
-        for run, spec in enumerate(self.specs):
-            points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
-            points.requires_grad_()
-            offsets = self._offsets(state, run, spec)
-            with torch_threads(self.threads):
-                spring = float(state.record["spring"][run])
-                loss, edges, nonedges = self.objective(run, spec, points, state.iteration, 1, offsets, spring)
-                loss = loss + self._held(spec, points, offsets, state.iteration, descends=False)
-                gradient, *slopes = torch.autograd.grad(loss, [points] if offsets is None else [points, offsets])
-            found.loss[run] = float(loss.detach())
-            found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
-            if slopes:
-                found.offsets[run] = slopes[0].cpu().numpy()
-            found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
+        with torch_threads(self.threads):
+            for run in range(len(self.specs)):
+                points, _, value, ends, gradient, slopes = self._measured(state, run, state.iteration, descends=False)
+                found.loss[run], (found.longest[run], found.shortest[run]) = value, ends
+                found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
+                if slopes:
+                    found.offsets[run] = slopes[0].cpu().numpy()
         return found
 
-    def _offsets(self, state: BatchState, run: int, spec: RunSpec) -> torch.Tensor | None:
-        """The offsets [n] of a run, to be differentiated by."""
-        if not spec.popularity:
-            return None
-        return torch.from_numpy(state.offsets[run].copy()).to(self.device).requires_grad_()
+    def _measured(
+        self, state: BatchState, run: int, iteration: int, *, descends: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, float, tuple[float, float], torch.Tensor, list[torch.Tensor]]:
+        """What a run descends in [n, d] and its points; the objective there, the longest edge and the shortest other
+        pair; the gradient, and that in the offsets where it has some.
+        """
+        spec = self.specs[run]
+        phi = descends and spec.optimizer == "phi"
+        held = (state.free if phi else state.points)[run, :, : spec.manifold.ambient_dim]
+        variables = [torch.from_numpy(held.copy()).to(self.device).requires_grad_()]
+        points, offsets = spec.manifold.phi(variables[0]) if phi else variables[0], None
+        if spec.popularity:
+            offsets = torch.from_numpy(state.offsets[run].copy()).to(self.device).requires_grad_()
+            variables.append(offsets)
+        parts, spring = spec.schedule.parts if descends else 1, float(state.record["spring"][run])
+        loss, edges, nonedges = self.objective(run, points, iteration, parts, offsets, spring)
+        if spec.centrality and self.closeness is not None:
+            rows = self.closeness.rows(iteration if descends else None)
+            measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
+            held_to = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows)
+            loss = loss + spec.centrality * held_to
+        gradient, *slopes = torch.autograd.grad(loss, variables)
+        longest = float(edges.max()) if len(edges) else -math.inf
+        shortest = float(nonedges.min()) if len(nonedges) else math.inf
+        return variables[0].detach(), points.detach(), float(loss.detach()), (longest, shortest), gradient, slopes
 
     def objective(
-        self,
-        run: int,
-        spec: RunSpec,
-        points: torch.Tensor,
-        iteration: int,
-        parts: int = 1,
-        offsets: torch.Tensor | None = None,
-        spring: float = 0.0,
+        self, run: int, points: torch.Tensor, iteration: int, parts: int, offsets: torch.Tensor | None, spring: float
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
-        objective, schedule = self._losses[run], spec.schedule
-        objective.temperature = float(schedule.temperature[iteration])
+        objective, spec = self._losses[run], self.specs[run]
+        objective.temperature = float(spec.schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = objective.distances(points, offsets, spring)
         counted, mine = nonedges, None
@@ -92,47 +98,30 @@ class ReferenceEngine(Engine):
         ties = edges[self.pairs.silent :].detach()
         return objective.of_distances(edges, counted, mine), ties, nonedges.detach()
 
-    def _held(
-        self, spec: RunSpec, points: torch.Tensor, offsets: torch.Tensor | None, iteration: int, *, descends: bool
-    ) -> torch.Tensor | float:
-        """The term that holds sums of distances to closeness, in an iteration of descent or in an evaluation."""
-        if not spec.centrality or self.closeness is None:
-            return 0.0
-        rows = self.closeness.rows(iteration if descends else None)
-        measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-        held = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows)
-        return spec.centrality * held
-
-    def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
-        record, manifold = state.record[run], spec.manifold
-        width = manifold.ambient_dim
-        held = state.free if spec.optimizer == "phi" else state.points
-        variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
-        points = manifold.phi(variable) if spec.optimizer == "phi" else variable
-        offsets = self._offsets(state, run, spec)
-        spring = float(record["spring"])
-        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets, spring)
-        loss = loss + self._held(spec, points, offsets, iteration, descends=True)
-        value = float(loss.detach())
-        record["longest"], record["shortest"] = _ends_of(edges, nonedges)
+    def _iterate(self, state: BatchState, run: int, iteration: int) -> float:
+        spec, record = self.specs[run], state.record[run]
+        width = spec.manifold.ambient_dim
+        before, points, value, ends, gradient, slopes = self._measured(state, run, iteration, descends=True)
+        record["longest"], record["shortest"] = ends
         ordered = self.stop_when_ordered and record["longest"] < record["shortest"]
         hot = iteration < spec.settled
         if ordered or hot or (iteration % self.best_every == 0 and value < record["best_loss"]):
             record["best_loss"] = math.inf if hot and not ordered else value
             record["best_iteration"] = iteration
-            state.best[run, :, :width] = points.detach().cpu().numpy()
+            state.best[run, :, :width] = points.cpu().numpy()
             state.best_offsets[run] = state.offsets[run]
         if ordered:
             record["done_at"] = iteration
             return value
         step, longest = step_of(spec, record, iteration, value)
-        gradient, *slopes = torch.autograd.grad(loss, [variable] if offsets is None else [variable, offsets])
-        moved, near = moved_by(spec, variable.detach(), gradient, step, longest)
-        held[run, :, :width] = moved.cpu().numpy()
-        if offsets is not None:
-            state.offsets[run] = shifted_by(spec, offsets.detach(), slopes[0], near, step, longest).cpu().numpy()
+        moved, near = moved_by(spec, before, gradient, step, longest)
+        if slopes:
+            offsets = torch.from_numpy(state.offsets[run]).to(self.device)
+            state.offsets[run] = shifted_by(spec, offsets, slopes[0], near, step, longest).cpu().numpy()
         if spec.optimizer == "phi":
-            state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
+            state.free[run, :, :width] = moved.cpu().numpy()
+            moved = spec.manifold.phi(moved)
+        state.points[run, :, :width] = moved.cpu().numpy()
         return value
 
 
@@ -184,12 +173,6 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]:
-    """The longest edge and the shortest other pair."""
-    longest = float(edges.detach().max()) if len(edges) else -math.inf
-    return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
 
 
 def pair_function(spec: RunSpec, iteration: int) -> PairFunction:

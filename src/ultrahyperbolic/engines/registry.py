@@ -163,8 +163,7 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
     if machine.backend != "auto":
-        why = unfit(machine.backend, problem, machine)
-        if why is not None:
+        if (why := unfit(machine.backend, problem, machine)) is not None:
             raise ValueError(why)
         return machine
     exactly = ends_exactly(n_nodes, machine)
@@ -179,8 +178,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
     """The machine with the fastest engine there that looks at all pairs, or at parts of them."""
     why: list[str] = []
     for backend in _OF_ALL_PAIRS:
-        reason = unfit(backend, problem, machine)
-        if reason is None:
+        if (reason := unfit(backend, problem, machine)) is None:
             if backend == "reference" and tell:
                 _tell(machine, why)
             return replace(machine, backend=backend)

@@ -40,10 +40,11 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     map_out, there = _looked_up(score, outward, outward)
     map_in, back = _looked_up(score_in, inward[:, ::-1], outward)
     one_way = ~np.isin(outward[:, 1] * n + outward[:, 0], arcs[:, 0] * n + arcs[:, 1])  # which no tie leads back along
+    ahead, behind = there[one_way], back[one_way]  # equal scores are a guess, right half of the time
     found = {
         "map_out": map_out,
         "map_in": map_in,
-        "direction": _right(there[one_way], back[one_way]),
+        "direction": float(np.mean(ahead < behind) + 0.5 * np.mean(ahead == behind)) if len(ahead) else math.nan,
         "average_precision": _precision(score, there, nodes),
         "weight_down": float(weights[down].sum()) / total if total else math.nan,
     }
@@ -72,11 +73,6 @@ def _by_node(pairs: Ints, nodes: Ints) -> tuple[Ints, Ints]:
     """The numbers [m] of pairs, those from one node side by side, and where those of each of the nodes begin."""
     order: Ints = np.argsort(pairs[:, 0], kind="stable")
     return order, np.append(np.searchsorted(pairs[order, 0], nodes), len(pairs))
-
-
-def _right(there: Floats, back: Floats) -> float:
-    """The share of smaller scores there than back; equal ones count as half, a guess. NaN without any."""
-    return float(np.mean(there < back) + 0.5 * np.mean(there == back)) if len(there) else math.nan
 
 
 def _precision(score: Score, ties: Floats, nodes: Ints) -> float:

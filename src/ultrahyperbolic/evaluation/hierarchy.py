@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,6 @@ from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, te
 from ..pairs.reference import popularity_array, popularity_of
 from ..spaces import Geometry, Space, manifold_of
 from .inputs import as_scores, check_points
-
-if TYPE_CHECKING:
-    from ..geometry import Manifold
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
@@ -56,7 +53,7 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
         nodes, mine, popularity = np.flatnonzero(component == large), options.copy(), popularity_array(options, n)
         mine["popularity"] = None if popularity is None else popularity[nodes]
         own[nodes] = rows_of(points[nodes], manifold, **mine).sums
-        farthest = max(farthest, _farthest(tensor_of(points[nodes]).detach(), manifold_of(manifold), **mine))
+        farthest = max(farthest, _farthest(tensor_of(points[nodes]).detach(), manifold, **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in pairs_within(component[small]):
         far = lengths_of(points, manifold, small[pairs], **options)
@@ -66,14 +63,14 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
     return own + (n - sizes[component]) * (farthest if farthest > -math.inf else 0.0)
 
 
-def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+def _farthest(points: Tensor, space: Space, **options: Unpack[PassOptions]) -> float:
     """The largest distance among points [k, d] of the package's own manifolds.
 
     On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of matrices gives: of each
     point only the longest on both sides is measured. With a popularity that bounds the distances of a point, and those
     of the highest bounds are measured to all points until none can be farther.
     """
-    rows, found = max(1, _AT_ONCE // len(points)), []
+    manifold, rows, found = manifold_of(space), max(1, _AT_ONCE // len(points)), []
     popularity, plain = popularity_of(options, points), options.copy()
     plain["popularity"] = None
     squares = manifold.sqnorm(points)
@@ -212,8 +209,7 @@ def _spearman(a: Floats, b: Floats) -> float:
 def centred_ranks(values: Floats) -> Floats:
     """Ranks minus their mean; equal values share the mean of their ranks."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]
-    return ranks - 0.5 * (len(values) + 1)
+    return np.asarray((np.cumsum(counts) - 0.5 * (counts - 1))[which] - 0.5 * (len(values) + 1))
 
 
 class RankIntervals(NamedTuple):

@@ -169,9 +169,7 @@ class Evidence:
             yield some, self.of(some, into=into), free
 
     def rows(self, seed: int = 0) -> Ints:
-        """The nodes whose pairs are looked at, ascending: all, or of a large graph those with strong evidence and some
-        others.
-        """
+        """The nodes whose pairs are looked at, ascending: all, or ``_SOME_NODES`` of a large graph."""
         n = len(self._out)
         if n <= _ALL_NODES:
             return np.arange(n)

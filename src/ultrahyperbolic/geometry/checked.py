@@ -14,25 +14,19 @@ from .arguments import check_finite
 from .manifold import Manifold, default_tolerance, require_manifold
 
 # What must hold of results; what must hold of arguments their names say.
-_RETURN_POINTS = frozenset(
-    {
-        "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole", "include_hyperbolic",
-        "include_sphere",
-    }
-)  # fmt: skip
-_FOLLOW_GEODESICS = frozenset({"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"})
-_RETURN_TANGENTS = frozenset(
-    {
-        "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent", "shape_operator",
-        "wick_rotation", "precondition_root", "surrogate_direction",
-    }
-)  # fmt: skip
+_RETURN_POINTS = {
+    "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole", "include_hyperbolic",
+    "include_sphere",
+}  # fmt: skip
+_FOLLOW_GEODESICS = {"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"}
+_RETURN_TANGENTS = {
+    "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent", "shape_operator",
+    "wick_rotation", "precondition_root", "surrogate_direction",
+}  # fmt: skip
 M = TypeVar("M", bound=Manifold)
 Arguments = Mapping[str, Any]  # of a method, by name
-_INTERFACE = frozenset(
-    name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)
-)
-_UNCHECKED = frozenset({"check_point", "check_tangent", "check_phi", "check_projectable"})
+_INTERFACE = {name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)}
+_UNCHECKED = {"check_point", "check_tangent", "check_phi", "check_projectable"}
 
 
 def checked(manifold: M) -> M:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
-from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, former_measure
+from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity, former_measure
 from .arguments import (
     Check,
     all_finite,
@@ -63,10 +63,9 @@ class Manifold(Primitives):
         Null means |⟨u, u⟩| <= tolerance · ‖u‖²; the default tolerance is 8 times the unit roundoff times d.
         """
         square = self.sqnorm(u)
-        if tolerance is not None:
-            check_positive("tolerance", tolerance, zero=True)
-        else:
+        if tolerance is None:
             tolerance = 8 * self.ambient_dim * torch.finfo(u.dtype).eps / 2
+        check_positive("tolerance", tolerance, zero=True)
         null = square.abs() <= tolerance * u.square().sum(-1)
         return torch.where(null, torch.zeros_like(square), square.sign()).to(torch.int8)
 
@@ -100,9 +99,8 @@ class Manifold(Primitives):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether `phi` is defined at every row of z, and the first row at which it is not."""
-        bad = ~self.phi(z).isfinite().all(-1)
         return check_finite("z", z) and check_rows(
-            bad, lambda row: f"z{row} is where phi is not defined: {format_row(z[row.at])}"
+            ~self.phi(z).isfinite().all(-1), lambda row: f"z{row} is where phi is not defined: {format_row(z[row.at])}"
         )
 
     def check_projectable(self, z: Tensor) -> Check:
@@ -161,8 +159,7 @@ class Manifold(Primitives):
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
-        vector = self.logmap(x, y).vector
-        return self.inner(vector, vector)
+        return self.sqnorm(self.logmap(x, y).vector)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """Length of the geodesic between x and y; NaN where there is none."""
@@ -207,18 +204,12 @@ class Manifold(Primitives):
     ) -> Callable[[Tensor, Tensor], Tensor]:
         """The dissimilarity of a name as a function of points x and y; ``epsilon`` is of the smoothed one."""
         name = check_dissimilarity(dissimilarity)
-        if name == "smoothed":
-            return lambda x, y: self.smoothed_dissimilarity(x, y, *(() if epsilon is None else (epsilon,)))
-        if epsilon is not None:
+        function: Callable[..., Tensor] = getattr(self, METHODS[name])
+        if epsilon is None:
+            return function
+        if name != "smoothed":
             raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
-        functions: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-            "geodesic": self.dissimilarity,
-            "broken": self.broken_dissimilarity,
-            "cone-rule": self.cone_rule,
-            "extrinsic": self.extrinsic_dist,
-            "distance": self.dist,
-        }
-        return functions[name]
+        return lambda x, y: function(x, y, epsilon)
 
     def cdist(
         self,

@@ -56,15 +56,13 @@ class ManifoldTensor(Tensor):
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """A copy with a copy of the manifold: the same one for all that are copied together."""
-        if id(self) not in memo:
-            if not self.is_leaf:
-                raise RuntimeError("only leaf tensors can be copied deeply: detach it first")
-            place = copy.deepcopy(self.manifold, memo)
-            copied = _on(type(self), self.detach().clone(), place, self.requires_grad)
-            if self.grad is not None:
-                copied.grad = self.grad.detach().clone()
-            memo[id(self)] = copied
-        return cast("Self", memo[id(self)])
+        if not self.is_leaf:
+            raise RuntimeError("only leaf tensors can be copied deeply: detach it first")
+        place = copy.deepcopy(self.manifold, memo)
+        copied = _on(type(self), self.detach().clone(), place, self.requires_grad)
+        if self.grad is not None:
+            copied.grad = self.grad.detach().clone()
+        return copied
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
         """Pickled as a plain tensor and its manifold, which ``torch.load`` with ``weights_only=True`` may build."""

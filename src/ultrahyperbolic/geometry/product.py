@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TypeVar, cast
+from itertools import chain
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +13,6 @@ from .arguments import Check, by_parts
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
-
-T = TypeVar("T")
 
 
 class Product(Manifold):
@@ -85,12 +84,11 @@ class Product(Manifold):
 
     def _every(self, *found: Check) -> Check:
         """Whether every factor passes; the reason names the first that does not."""
-        start = 0
         for k, (factor, check) in enumerate(zip(self._factors(), found, strict=True)):
             if not check.ok:
+                start = sum(self.sizes[:k])
                 where = f"factor {k}, {factor._label()}, coordinates {start} to {start + factor.ambient_dim - 1}"
                 return Check(False, f"{check.reason} ({where})")
-            start += factor.ambient_dim
         return Check(True, "")
 
     def _logarithm(self, *logs: Logarithm) -> Logarithm:
@@ -108,9 +106,6 @@ class Product(Manifold):
             total = total + weight * (length if squares and isinstance(factor, Euclidean) else length.square())
         return safe_sqrt(cast("Tensor", total))
 
-    def _all_of(self, *found: list[T]) -> list[T]:
-        return [each for own in found for each in own]
-
     @property
     def joins_all_pairs(self) -> bool:
         """Whether geodesics join all pairs of points in every factor."""
@@ -118,11 +113,9 @@ class Product(Manifold):
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """Each factor's points follow its own curvature."""
-        left, moved = list(before), []
+        left, moved = iter(before), []
         for factor, own in zip(self._factors(), self._split(x), strict=True):
-            count = len(factor.curvature_parameters())
-            moved.append(factor.follow_curvature(own, left[:count]))
-            left = left[count:]
+            moved.append(factor.follow_curvature(own, [next(left) for _ in factor.curvature_parameters()]))
         return self.join(*moved)
 
     inner = by_parts(Manifold.inner, lambda _, *found: torch.stack(found).sum(0), "Σ ⟨u_k, v_k⟩.")
@@ -145,8 +138,8 @@ class Product(Manifold):
     raise_index = by_parts(Manifold.raise_index, join)
     wick_rotation = by_parts(Manifold.wick_rotation, join)
     precondition_root = by_parts(Manifold.precondition_root, join)
-    curvature_parameters = by_parts(Manifold.curvature_parameters, _all_of)
-    homothety_slopes = by_parts(Manifold.homothety_slopes, _all_of)
+    curvature_parameters = by_parts(Manifold.curvature_parameters, lambda _, *found: [*chain(*found)])
+    homothety_slopes = by_parts(Manifold.homothety_slopes, lambda _, *found: [*chain(*found)])
     origin = by_parts(Manifold.origin, join)
     random = by_parts(Manifold.random, join)
     random_near_pole = by_parts(Manifold.random_near_pole, join)

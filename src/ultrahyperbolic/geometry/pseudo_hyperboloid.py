@@ -69,18 +69,14 @@ class PseudoHyperboloid(CurvedQuadric):
             self._buffers["beta"] = torch.tensor(beta, dtype=torch.float64)
 
     @property
-    def learnable(self) -> bool:
-        """Whether β is a function of the parameter ``log_abs_beta``."""
-        return "log_abs_beta" in self._parameters
-
-    @property
     def beta(self) -> Tensor:
         """The value of ⟨x, x⟩, negative: a buffer, or -exp of the parameter ``log_abs_beta``."""
-        return -self.log_abs_beta.exp() if self.learnable else cast("Tensor", self._buffers["beta"])
+        learned = self._parameters.get("log_abs_beta")
+        return cast("Tensor", self._buffers["beta"]) if learned is None else -learned.exp()
 
     def curvature_parameters(self) -> list[nn.Parameter]:
         """log |β| where it is learned."""
-        return [self.log_abs_beta] if self.learnable else []
+        return [self.log_abs_beta] if "log_abs_beta" in self._parameters else []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""

@@ -68,9 +68,7 @@ class CurvedQuadric(Manifold):
         tolerance = default_tolerance(x.dtype, tolerance)
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
         residual, number = (square - beta).abs(), format_number(beta)
-        far = size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)
-        if isinstance(tolerance, Tensor):
-            far = torch.zeros_like(far)
+        far = (size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)) & (not isinstance(tolerance, Tensor))
         check = all_finite(x=x) and check_rows(
             far,
             lambda row: (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from .attributes import plain_columns
 from .base import BaseGraph
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
 from .errors import GraphError, need
-from .ids import NodeIds, distinct_ids
+from .ids import NodeIds, Nodes, distinct_ids
 from .rows import Asymmetric, EdgeRows, Policies, Repeated, rows_of_network
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 class Adapters(BaseGraph):
     """The constructors of `Graph` that take other libraries' objects.
 
-    A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
-    added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``. With ``weights_are_distances=True``
-    the weights are distances d, the smaller the closer, and each tie gets the strength 1/d before all else.
+    ``repeated``, ``asymmetric``, ``weights_are_distances`` and ``directed`` are those of `read_graph`.
     """
 
     @classmethod
@@ -54,15 +52,11 @@ class Adapters(BaseGraph):
         ids = list(graph.nodes)
         positions = {node: k for k, node in enumerate(ids)}
         edges = list(graph.edges(data=weight or "weight"))
-        rows = rows_of_network(
-            ids,
-            [(positions[u], positions[v]) for u, v, _ in edges],
-            None if weight is False else [w for _, _, w in edges],
-            name or "networkx graph",
-        )
+        ends = [(positions[u], positions[v]) for u, v, _ in edges]
+        weights = None if weight is False else [w for _, _, w in edges]
         labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
         made = cls.from_rows(
-            rows,
+            rows_of_network(ids, ends, weights, name or "networkx graph"),
             kind="matrix" if graph.is_directed() else "undirected",
             rules=Policies(repeated, asymmetric, weights_are_distances, directed),
             weight_name=weight,
@@ -211,7 +205,7 @@ class Adapters(BaseGraph):
         source: Column | None = None,
         target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        nodes: Nodes | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         directed: bool = False,
@@ -223,17 +217,12 @@ class Adapters(BaseGraph):
         names, where = list(frame.columns), name or "data frame"
         is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
 
-        def plain(value: object) -> object:  # which can be compared
-            return value if isinstance(value, str | int | float) else str(value)
+        def values(k: int) -> list[object]:  # which can be compared
+            cells = frame.iloc[:SAMPLE_ROWS, k].dropna().tolist()
+            return list({cell if isinstance(cell, str | int | float) else str(cell) for cell in cells})
 
-        chosen = choose_columns(
-            names,
-            len(names),
-            is_numeric.__getitem__,
-            lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(plain).unique().tolist(),
-            Wanted(source, target, weight),
-            where,
-        )
+        wanted = Wanted(source, target, weight)
+        chosen = choose_columns(names, len(names), is_numeric.__getitem__, values, wanted, where)
         first, second = frame.iloc[:, chosen[0]], frame.iloc[:, chosen[1]]
         weights = None
         if chosen[2] is not None:
@@ -261,7 +250,7 @@ class Adapters(BaseGraph):
         source: Column | None = None,
         target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        nodes: Nodes | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         directed: bool = False,

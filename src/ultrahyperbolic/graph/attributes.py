@@ -43,22 +43,19 @@ def _column(name: str, values: ArrayLike, n_nodes: int) -> NDArray[np.generic]:
     return found
 
 
-def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
-    """A column of a text file: whole numbers, numbers (NaN where a cell is empty), or text.
+def from_texts(texts: Sequence[str]) -> NDArray[np.generic]:
+    """A column of a text file without outer blanks: whole numbers, numbers (NaN where a cell is empty), or text.
 
     >>> from_texts(["1", "2"]).tolist(), from_texts(["1.5", ""]).tolist(), from_texts(["a", ""]).tolist()
     ([1, 2], [1.5, nan], ['a', ''])
     """
-    texts = ["" if text is None else text.strip() for text in values]
     present = [text for text in texts if text]
-    if present and all(map(is_number, present)):
-        whole = len(present) == len(texts) and all(t.lstrip("+-").isdecimal() and len(t) < 18 for t in texts)
-        # 007 is a code, not a number
-        if not any(len(t) > 1 and t[0] == "0" and t.isdecimal() for t in texts):
-            if whole:
-                return np.array([int(text) for text in texts], dtype=np.int64)
-            return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
-    return np.array(texts, dtype=object)
+    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts)  # such as 007
+    if is_code or not present or not all(map(is_number, present)):
+        return np.array(texts, dtype=object)
+    if all(text.lstrip("+-").isdecimal() and len(text) < 18 for text in texts):
+        return np.array(list(map(int, texts)), dtype=np.int64)
+    return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
 
 
 def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, NDArray[np.object_]]:

@@ -14,7 +14,7 @@ from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
 from .fold import fold, invert_distances, policy_words
-from .ids import NodeIds, check_texts, distinct_ids, fingerprint_of
+from .ids import NodeIds, Nodes, check_texts, distinct_ids, fingerprint_of
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
 
@@ -81,9 +81,7 @@ class BaseGraph:
         counts = _with_isolated(counts, edges, len(rows.ids))
         return cls(rows.ids, edges, weights, labels, counts, name, columns, directions=directions)
 
-    def with_nodes(
-        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
-    ) -> Self:
+    def with_nodes(self, nodes: Nodes, attributes: Mapping[str, ArrayLike] | None = None) -> Self:
         """The same edges over the given nodes, in their order, which must have all of the graph's; others are isolated.
 
         A mapping gives labels too, and ``attributes`` further columns: one value per given node.

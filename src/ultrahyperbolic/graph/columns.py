@@ -98,18 +98,13 @@ def choose_columns(
         )
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
-    if ends is not None:
-        first = known.index(ends[0]) if source is not None else _only(ends[0], known, where)
-        second = known.index(ends[1]) if target is not None else _only(ends[1], known, where)
-    else:
-        first, second = find_ends(width, values)
-    found = {first, second}
-    if source is not None:
-        first = _find(source, names, width, where)
-    if target is not None:
-        second = _find(target, names, width, where)
+    found = () if ends is not None else find_ends(width, values)
+    first, second = (
+        _find(asked, names, width, where) if asked is not None else _only(ends[k], known, where) if ends else found[k]
+        for k, asked in enumerate((source, target))
+    )
     usual = 2
-    if ends is None and found == {first, second}:
+    if {first, second} == set(found):
         usual = min(found) + 1 + (max(found) == min(found) + 1)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")

@@ -87,10 +87,8 @@ def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: s
         def merge(k: int) -> tuple[int, int]:
             a, b = bounds[k : k + 2]
             out = slice(starts[a], starts[b])
-            layout = a, shift, node_bits, place_bits, code
-            facts: tuple[int, int] = compiled.merge_buckets(
-                packed, dealt, cuts[a : b + 1], *layout, edges[out], merged[out]
-            )
+            rows, layout = (packed, dealt, cuts[a : b + 1]), (a, shift, node_bits, place_bits, code)
+            facts: tuple[int, int] = compiled.merge_buckets(*rows, *layout, edges[out], merged[out])
             return facts
 
         both, equal = np.sum(list(pool.map(merge, groups)), axis=0).tolist()

@@ -3,10 +3,10 @@
 import os
 import stat
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,19 +30,15 @@ from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
 from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import ID, GraphError
 from .graph import Graph
-from .ids import NodeIds
+from .ids import NodeIds, Nodes
 from .matrix_market import read_matrix_market
 from .network_files import Format, label_attribute, read_graphml, read_networkx_file, weight_attribute
 from .parquet import CheckedParquet, longest_text, read_parquet
 from .rows import EdgeRows, Policies
 from .text import read_columns, read_ends, read_good_rows
 
-if TYPE_CHECKING:
-    import pandas
-
-Nodes = str | os.PathLike[str] | Iterable[Hashable] | Mapping[Hashable, object]
-# What ``Graph.with_nodes`` takes: ids, or a mapping from id to label; and further columns, where there is a table.
-NodeList = tuple[Iterable[Hashable] | Mapping[Hashable, object], Mapping[str, ArrayLike] | None]
+# What ``Graph.with_nodes`` takes: nodes, and further columns, where there is a table.
+NodeList = tuple[Nodes, Mapping[str, ArrayLike] | None]
 
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
@@ -100,19 +96,13 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update,
     def place(row: int) -> str:
         return f"{dialect.path}, line {lines[row]}" if lines else place_of_row(dialect, row)
 
-    rows = EdgeRows(i, j, weights, NodeIds(ids), place, counts)
-    _check_ids(rows, ids)
-    columns_named = columns_taken(dialect.header, chosen)
-    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
-
-
-def _check_ids(rows: EdgeRows, ids: pa.StringArray) -> None:
-    """Refuse an id that is empty or far too long."""
     lengths = pc.binary_length(ids).to_numpy()
     for wrong, why in ((lengths == 0, "empty: give both ends of the tie"), (lengths > ID, _TOO_LONG)):
         if wrong.any():
-            row = int(np.flatnonzero(wrong[rows.first] | wrong[rows.second])[0])
-            raise GraphError(f"{rows.place(row)}: an id is {why}")
+            raise GraphError(f"{place(int((wrong[i] | wrong[j]).argmax()))}: an id is {why}")
+    rows = EdgeRows(i, j, weights, NodeIds(ids), place, counts)
+    columns_named = columns_taken(dialect.header, chosen)
+    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
 
 
 def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
@@ -168,7 +158,7 @@ def read_network(
     return Graph.from_networkx(graph, weight=attribute, label=label_attribute(graph), name=path, **asdict(rules))
 
 
-def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
+def read_nodes(nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: str | None) -> NodeList:
     """Nodes from whatever a list of them may be given as."""
     if isinstance(nodes, (str, os.PathLike)):
         path = os.fspath(nodes)
@@ -186,7 +176,7 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None) -> NodeList:
         table = cast("pa.Table", nodes)
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
     if hasattr(nodes, "iloc"):
-        frame = cast("pandas.DataFrame", nodes)
+        frame = cast("Any", nodes)
         columns = [frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None) for k in range(frame.shape[1])]
         return _of_columns([str(name) for name in frame.columns], [column.tolist() for column in columns])
     return nodes, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -18,7 +18,7 @@ from .adapters import Adapters
 from .base import summary
 from .errors import GraphError, need
 from .fold import policy_words
-from .ids import NodeIds, distinct_ids, node_order
+from .ids import NodeIds, Nodes, distinct_ids, node_order
 from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
 
@@ -63,7 +63,7 @@ class Graph(Adapters, StoredGraph):
         edges: Iterable[Sequence[Hashable]],
         weights: Iterable[float] | None = None,
         *,
-        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
+        nodes: Nodes | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         directed: bool = False,
@@ -184,8 +184,7 @@ class Graph(Adapters, StoredGraph):
     @property
     def isolated(self) -> Bools:
         """[n] whether a node has no edge."""
-        alone: Bools = self.degree == 0
-        return alone
+        return np.asarray(self.degree == 0)
 
     def adjacency(self) -> scipy.sparse.csr_array:
         """The symmetric matrix of weights [n, n], with sorted indices."""
@@ -249,9 +248,7 @@ class Graph(Adapters, StoredGraph):
         source = "" if self.source is None else f", source={self.source!r}"
         return f"{type(self).__name__}(n_nodes={self.n_nodes}, n_edges={self.n_edges}{source})"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return summary(self)
+    _repr_html_ = summary  # what a notebook shows
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Graph) else NotImplemented

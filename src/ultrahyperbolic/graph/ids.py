@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, overload
 from unicodedata import normalize
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Nodes = Iterable[Hashable] | Mapping[Hashable, object]
+"""Ids, or a mapping from id to label."""
 # Names are compared with each other up to this many.
 _MANY = 200_000
 

@@ -60,21 +60,13 @@ class SafeXml:
         """An error that names the line."""
         return GraphError(f"{self.where}, line {self.parser.CurrentLineNumber}: {reason}")
 
-    def opened(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins; its tag has no namespace."""
-
-    def closed(self) -> None:
-        """The innermost element ends."""
-
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEPTH:
             raise self.fail(f"more than {DEPTH} elements stand within each other: no {self._format}")
-        self.opened(tag.rpartition(" ")[2], attributes)
 
-    def _end(self, _: str) -> None:
+    def _end(self, tag: str) -> None:
         self._depth -= 1
-        self.closed()
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self.fail(f"a document type is declared, which {self._format} does not need: remove the <!DOCTYPE ...>")
@@ -127,8 +119,9 @@ class _Handler(SafeXml):
             tuple(self._nodes), ends, weights, self.where, lambda row: f"{self.where}, line {lines[row]}"
         )
 
-    def opened(self, tag: str, attributes: dict[str, str]) -> None:
-        """Take what an element says."""
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        super()._start(tag, attributes)
+        tag = tag.rpartition(" ")[2]  # without its namespace
         if not self._inside and tag != "graphml":
             raise self.fail(f"the document is <{tag}>, not <graphml>")
         own = ""
@@ -157,8 +150,8 @@ class _Handler(SafeXml):
         self._inside.append((tag, own))
         self._text.clear()
 
-    def closed(self) -> None:
-        """Take the text of an element."""
+    def _end(self, tag: str) -> None:
+        super()._end(tag)
         tag, own = self._inside.pop()
         if tag == "default" and self._inside[-1] == ("key", self._weight_key):
             self._default = self._number()

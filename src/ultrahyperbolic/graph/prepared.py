@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Hashable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -50,7 +51,6 @@ class StoredGraph(BaseGraph):
             raise FileExistsError(f"{path} is a file: name a folder for the graph")
         kind, nodes = _nodes(self.ids, self.labels, self.attributes)
         path.mkdir(parents=True, exist_ok=True)
-        parts: dict[str, dict[str, object]] = {}
         header = {
             "ultrahyperbolic": "graph",
             "version": 1 if self.directions is None else _VERSION,
@@ -63,29 +63,21 @@ class StoredGraph(BaseGraph):
             "policies": dict(self.policies),
         }
 
-        def part(name: str, write: Write) -> Write:
-            def written(file: IO[bytes]) -> None:
-                write(file)
-                file.flush()
-                parts[name] = _described(file.name)
+        parts: dict[str, dict[str, object]] = {}
 
-            return written
+        def write(name: str, content: Ints | Floats | pyarrow.Table, file: IO[bytes]) -> None:
+            if isinstance(content, np.ndarray):
+                np.save(file, content.astype("<i8" if name == _EDGES else "<f8", order="C", copy=False))
+            else:
+                _write_table(file, content)
+            file.flush()
+            parts[name] = _described(file.name)
 
-        def saved(array: Ints | Floats, dtype: str) -> Write:
-            return lambda file: np.save(file, np.ascontiguousarray(array, dtype=dtype))
-
-        directed = {} if self.directions is None else {_DIRECTIONS: part(_DIRECTIONS, saved(self.directions, "<f8"))}
+        contents = {_EDGES: self.edges, _WEIGHTS: self.weights, _DIRECTIONS: self.directions, _NODES: nodes}
+        writes: dict[str, Write] = {k: partial(write, k, of) for k, of in contents.items() if of is not None}
         # The header comes last: by then the others are known.
-        replace_files(
-            path,
-            {
-                _EDGES: part(_EDGES, saved(self.edges, "<i8")),
-                _WEIGHTS: part(_WEIGHTS, saved(self.weights, "<f8")),
-                **directed,
-                _NODES: part(_NODES, lambda file: _write_table(file, nodes)),
-                HEADER: lambda file: file.write(sealed_json({**header, "files": parts})),
-            },
-        )
+        writes[HEADER] = lambda file: file.write(sealed_json({**header, "files": parts}))
+        replace_files(path, writes)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:

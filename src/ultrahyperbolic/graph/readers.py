@@ -6,18 +6,15 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from ..progress import bar
 from .columns import Column, Wanted
 from .errors import GraphError, need
 from .graph import Graph
-from .ids import check_texts, said_of_names
+from .ids import Nodes, check_texts, said_of_names
 from .prepared import is_prepared
 from .rows import Asymmetric, Policies, Repeated
-
-if TYPE_CHECKING:
-    from .formats import Nodes
 
 Path = str | os.PathLike[str]
 _START = 4 << 10  # bytes in which a file must show its format
@@ -34,7 +31,7 @@ def read_graph(
     comments: str = "#%",
     encoding: str | None = None,
     skip_bad_rows: bool = False,
-    nodes: Nodes | None = None,
+    nodes: Path | Nodes | None = None,
     repeated: Repeated = "sum",
     asymmetric: Asymmetric = "sum",
     weights_are_distances: bool = False,

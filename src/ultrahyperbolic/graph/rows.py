@@ -61,10 +61,7 @@ def rows_of_network(
     missing = 0 if weights is None else sum(weight is None for weight in weights)
     floats: Floats | None = None
     if weights is not None and missing < len(weights):
-        try:
-            floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            floats = np.empty((0, 0))
+        floats = as_floats([1.0 if weight is None else weight for weight in weights], where)
         if floats.ndim != 1:
             raise GraphError(f"{where}: the weights must be numbers")
     counts = {"missing_weights_set_to_1": missing} if missing and floats is not None else {}
@@ -127,9 +124,9 @@ def as_positions(what: str, values: ArrayLike) -> Ints:
     return array.astype(np.int64)
 
 
-def as_floats(values: ArrayLike, name: str | None) -> Floats:
+def as_floats(values: ArrayLike | Sequence[ArrayLike], name: str | None) -> Floats:
     """Weights as numbers; `GraphError` where they are none."""
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None

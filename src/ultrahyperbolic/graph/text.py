@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -62,9 +62,7 @@ def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -
     good: list[tuple[str, ...]] = []
     lines: list[int] = []
     bad: list[int] = []
-    for k, (line, row) in enumerate(records(dialect, single_lines=True)):
-        if k == 0 and dialect.header is not None:
-            continue
+    for line, row in islice(records(dialect, single_lines=True), int(dialect.header is not None), None):
         is_good = (
             len(row) == dialect.width
             and all(0 < len(row[column].strip().encode()) <= ID for column in ids)
@@ -85,8 +83,8 @@ def read_columns(
     lines = _CleanLines(dialect, update)
     try:
         blocks = [lines.read_all_quoted()] if dialect.quoted else lines.blocks()
-        heads = chain([dialect.header is not None], repeat(False))
-        tables = [_parse(dialect, block, head, ids, weight) for block, head in zip(blocks, heads, strict=False)]
+        has_header = dialect.header is not None
+        tables = [_parse(dialect, block, has_header and k == 0, ids, weight) for k, block in enumerate(blocks)]
         if not tables:
             raise pa.ArrowInvalid("Empty CSV file")
     except _QuoteFoundError:

@@ -175,12 +175,8 @@ class SampledLoss:
         nodes, index = torch.unique(touched, return_inverse=True)
         sizes = (2 * len(ends), 2 * len(weaker_ends), len(draw.rows), len(draw.columns))
         at_ends, at_weaker, at_rows, at_columns = index.split(sizes)
-        local = Local(
-            points[nodes],
-            None if offsets is None else offsets[nodes],
-            measure,
-            None if self._heights is None else self._heights[nodes],
-        )
+        heights = None if self._heights is None else self._heights[nodes]
+        local = Local(points[nodes], None if offsets is None else offsets[nodes], measure, heights)
         table = self._table(draw, local, at_rows, at_columns)
         pairs = at_ends.view(-1, 2), at_weaker.view(-1, 2)
         (own, own_slopes), (below, below_slopes) = map(local.scores, pairs)

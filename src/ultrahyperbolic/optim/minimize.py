@@ -281,26 +281,23 @@ class _State:
 
     def step(self) -> Reached | Ending:
         """Where one iteration leads, or why to stop."""
-        if self.method == "line_search":
-            return self._line_search(self.settings.manifold, self.settings.direction)
         if self.method == "lbfgs":
-            found = self.lbfgs.step(self.at, self.evaluate)
-            return found or self._no_decrease(self.lbfgs.expected, self.lbfgs.length)
-        points, self.moments = descent_step(self.at.points, self.at.gradient, self.moments, self.settings)
-        return Reached(points, *self.evaluate(points))
-
-    def _line_search(self, manifold: Manifold, direction: Direction) -> Reached | Ending:
-        step = self.first_step
-        found = armijo(self.function, *self.at, manifold, direction=direction, first_step=step)
+            reached = self.lbfgs.step(self.at, self.evaluate)
+            return reached or self._no_decrease(self.lbfgs.expected, self.lbfgs.length)
+        if self.method != "line_search":
+            points, self.moments = descent_step(self.at.points, self.at.gradient, self.moments, self.settings)
+            return Reached(points, *self.evaluate(points))
+        step, direction = self.first_step, self.settings.direction
+        found = armijo(self.function, *self.at, self.settings.manifold, direction=direction, first_step=step)
         self.evaluations += found.evaluations
-        if found.step == 0.0:
-            if direction not in DESCENDING:
-                text = f"no step decreases the function: direction {direction!r} does not descend here"
-                return Ending(Stopped.STUCK, text)
+        if found.step > 0.0:
+            # Twice the accepted step comes next, so that the search can grow again.
+            self.first_step = min(2.0 * found.step, 1e12)
+            return Reached(found.points, *self.evaluate(found.points))
+        if direction in DESCENDING:
             return self._no_decrease(step * found.slope, step * found.length)
-        # Twice the accepted step comes next, so that the search can grow again.
-        self.first_step = min(2.0 * found.step, 1e12)
-        return Reached(found.points, *self.evaluate(found.points))
+        text = f"no step decreases the function: direction {direction!r} does not descend here"
+        return Ending(Stopped.STUCK, text)
 
     def _no_decrease(self, expected: float, length: float) -> Ending:
         """Why no step decreased f, though one of ``length`` was ``expected`` to: rounding, or a wrong gradient."""
@@ -358,9 +355,8 @@ def mean(
     centre = (share.unsqueeze(-1) * points).sum(-2)
     if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
         centre = points[..., 0, :]
-    length: Callable[[Tensor, Tensor], Tensor] = manifold.dist
-    if not manifold.joins_all_pairs or isinstance(manifold, Product):  # whose factors may differ in sign
-        length = manifold.pair_function("smoothed", epsilon)
+    definite = manifold.joins_all_pairs and not isinstance(manifold, Product)  # whose factors may differ in sign
+    length = manifold.dist if definite else manifold.pair_function("smoothed", epsilon)
 
     def spread(x: Tensor) -> Tensor:
         return (share * length(x.unsqueeze(-2), points).square()).sum()

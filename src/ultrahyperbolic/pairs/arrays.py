@@ -42,13 +42,12 @@ def row_arrays(
 ) -> RowArrays:
     """What `pairs.row_statistics` finds."""
     n = len(points)
-    pairs = np.column_stack(np.triu_indices(n, 1))
-    lengths, tied = pair_lengths(points, geometry, pairs, popularity), np.zeros((n, n), dtype=bool)
-    table = np.zeros((n, n))
-    for i, j in (pairs.T, pairs.T[::-1]):
-        table[i, j] = lengths
-    for i, j in (edges.T, edges.T[::-1]):
-        tied[i, j] = True
+    i, j = np.triu_indices(n, 1)
+    lengths = pair_lengths(points, geometry, np.column_stack((i, j)), popularity)
+    table, tied = np.zeros((n, n)), np.zeros((n, n), dtype=bool)
+    table[i, j] = table[j, i] = lengths
+    first, second = edges.T
+    tied[first, second] = tied[second, first] = True
     sums = table.sum(1)
     np.fill_diagonal(table, np.nan)  # which is sorted to the end
     indices = np.argsort(table, axis=1, kind="stable")[:, :k]
@@ -57,7 +56,7 @@ def row_arrays(
         near = np.sort(row[mine])
         neighbors.append(np.searchsorted(near, near, side="right"))
         others.append(np.searchsorted(np.sort(row[~mine]), near, side="right"))
-    free = np.sort(lengths[~tied[tuple(pairs.T)]])
+    free = np.sort(lengths[~tied[i, j]])
     return RowArrays(
         sums,
         indices,

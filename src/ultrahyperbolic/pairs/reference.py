@@ -67,16 +67,13 @@ class NeighborCounts(NamedTuple):
 
 
 class RowStatistics(NamedTuple):
-    """What `row_statistics` returns."""
+    """What `row_statistics` returns: what `row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` do."""
 
     sums: Tensor
-    """float64 [n], as of `row_sums`."""
     nearest: Nearest
-    """As of `nearest`."""
     counts: NeighborCounts
-    """As of `neighbor_counts`."""
     nonedges: Tensor
-    """int64 [t], as of `nonedge_counts`; [0] without thresholds."""
+    """[0] without thresholds."""
 
 
 def row_statistics(
@@ -132,11 +129,8 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
     """As `pairs.pair_distances`."""
     function = manifold.pair_function(*dissimilarity_of(options))
     points, pairs = points.detach(), pairs.to(points.device)
-    found = points.new_empty(len(pairs))
-    chunk = max(1, _coordinates(points) // max(1, points.shape[-1]))
-    for start in range(0, len(pairs), chunk):
-        i, j = pairs[start : start + chunk].unbind(1)
-        found[start : start + chunk] = function(points[i], points[j])
+    chunks = torch.split(pairs, max(1, _coordinates(points) // max(1, points.shape[-1])))
+    found = torch.cat([function(points[some[:, 0]], points[some[:, 1]]) for some in chunks])
     found, popularity = _nan_is_far(found), popularity_of(options, points)
     if popularity is not None:
         found -= popularity[pairs].sum(1)

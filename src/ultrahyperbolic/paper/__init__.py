@@ -24,6 +24,7 @@ class Target:
         """Compute, print, and write into the folder ``output``; the figures printed, under flat keys."""
         function: Callable[..., Figures] = getattr(import_module(f".{self.module}", __name__), self.function)
         chance = {"seeds": seeds} if self.seeded else {}
+        output.mkdir(parents=True, exist_ok=True)
         figures = function(**chance, output=output, quiet=quiet, **options)
         write_figures(output / f"{self.function}.json", figures)
         return figures

@@ -47,7 +47,6 @@ def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]
     """Write a figure as PNG, PDF (matplotlib) and HTML (plotly); ``draw`` takes ``library``. Returns the names."""
     from .. import plot
 
-    folder.mkdir(parents=True, exist_ok=True)
     names = []
     for library, suffixes in (("matplotlib", ("png", "pdf")), ("plotly", ("html",))):
         figure = draw(library=library)
@@ -91,9 +90,9 @@ def row_of(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def head_of(columns: Sequence[Geometry]) -> list[str]:
+def head_of(*titles: str) -> list[str]:
     """The head of a table in Markdown."""
-    return [row_of(["", *map(label, columns)]).replace("|  |", "| |", 1), "|---|" + "---|" * len(columns)]
+    return [row_of(titles).replace("|  |", "| |", 1), "|" + "---|" * len(titles)]
 
 
 def draw_table(path: Path, titles: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]) -> None:

@@ -17,7 +17,7 @@ from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
 from . import Figures
-from .console import announce, finish, head_of, progress, row_of, write_figure
+from .console import announce, finish, head_of, label, progress, row_of, write_figure
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
 SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
@@ -50,12 +50,8 @@ def figure1(*, output: Path, quiet: bool = False) -> Figures:
     """Draw the family of hyperboloids, and say how far the points drawn are from the manifold."""
     manifold = PseudoHyperboloid(2, 1)
     figures: Figures = {"points": 0.0, "largest_residual": 0.0}
-    lines = [
-        "Q^{2,1} projected along x_0: the surfaces x_2² + x_3² - x_1² = x_0² - 1",
-        "",
-        "| x_0 | surface |",
-        "|---|---|",
-    ]
+    title = "Q^{2,1} projected along x_0: the surfaces x_2² + x_3² - x_1² = x_0² - 1"
+    lines = [title, "", *head_of("x_0", "surface")]
     for level in LEVELS:
         shadow = level_surface(manifold, level).reshape(-1, 3)
         shadow = shadow[np.isfinite(shadow).all(1)]
@@ -75,12 +71,8 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
     x = manifold.origin()
     t = torch.linspace(-1.5, 1.5, 301, dtype=torch.float64)
     figures: Figures = {}
-    lines = [
-        "Q^{1,1}: geodesics from x = (1, 0, 0), and exp and log at x",
-        "",
-        "| geodesic | ⟨ξ, ξ⟩ | largest \\|⟨γ(t), γ(t)⟩ + 1\\| |",
-        "|---|---|---|",
-    ]
+    head = head_of("geodesic", "⟨ξ, ξ⟩", "largest \\|⟨γ(t), γ(t)⟩ + 1\\|")
+    lines = ["Q^{1,1}: geodesics from x = (1, 0, 0), and exp and log at x", "", *head]
     for kind, direction in DIRECTIONS.items():
         vector = manifold.proju(x, torch.tensor(direction, dtype=torch.float64))
         points = manifold.geodesic(x, vector, t)
@@ -116,7 +108,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     figures: Figures = {}
     curves: dict[str, list[Embedding]] = {}
     lines = [f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint", ""]
-    lines += head_of([Geometry(p, q) for p, q in SIGNATURES + SMALL])
+    lines += head_of("", *(label(Geometry(p, q)) for p, q in SIGNATURES + SMALL))
     for key, (title, recipe) in arms.items():
         runs = curves[key] = _run(graph, count, recipe, title, quiet)
         shares = []

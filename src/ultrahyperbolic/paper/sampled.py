@@ -10,7 +10,7 @@ from torch import Tensor
 from ..checks import check_count
 from ..embedding import Embedding
 from ..embedding.record import Result, RunRecord, Timing
-from ..engines.base import BatchState, Machine, RunSpec
+from ..engines.base import BatchState, Machine
 from ..engines.callbacks import guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
@@ -37,20 +37,13 @@ class ResampledEngine(ReferenceEngine):
     seeds: Sequence[int] = ()  # [B] one for each run
 
     def objective(
-        self,
-        run: int,
-        spec: RunSpec,
-        points: Tensor,
-        iteration: int,
-        parts: int = 1,
-        offsets: Tensor | None = None,
-        spring: float = 0.0,
+        self, run: int, points: Tensor, iteration: int, parts: int, offsets: Tensor | None, spring: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
-        measured, schedule = self._losses[run], spec.schedule
+        measured, spec = self._losses[run], self.specs[run]
         measured.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = measured.distances(points, offsets, spring)
-        tau = float(schedule.temperature[iteration])
+        tau = float(spec.schedule.temperature[iteration])
         generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)
         loss = sampled_loss(self.pairs, -edges / tau, -nonedges / tau, self.samples, generator)
         return loss, edges.detach(), nonedges.detach()

@@ -36,12 +36,9 @@ PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
     "Q2_2": {"first_leader": (1.2, 0.4), "second_leader": (2.6, 0.5), "rho5": (0.66, 0.30), "rho10": (0.79, 0.12)},
     "Q1_3": {"first_leader": (1.8, 0.8), "second_leader": (4.0, 1.2), "rho5": (0.36, 0.40), "rho10": (0.71, 0.08)},
     "Q0_4": {"first_leader": (2.0, 0.7), "second_leader": (4.0, 1.4), "rho5": (0.18, 0.37), "rho10": (0.55, 0.20)},
+    "norm_proxy": {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)},
 }
-NORM_PUBLISHED = {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)}
 LEADERS = ("1", "34")
-
-Recipe = Callable[..., Settings]
-"""Settings by ``weighted`` and ``q``: of a graph with weights or without, and a signature; q is None for flat space."""
 
 
 def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
@@ -71,18 +68,16 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     beside |= {f"{key}_text_best": values for key, values in text_best.items()}
     beside |= {"norm_proxy": proxy, "R4_all_coordinates": free, "Q4_0_temperature_1": warm}
     figures: Figures = {}
-    published = {**PUBLISHED, "norm_proxy": NORM_PUBLISHED}
     for key, values in (scores | beside).items():
         for column, row in enumerate(ROWS[: values.shape[1]]):
             put(figures, f"{key}_{row}", values[:, column])
-            if key in published:
-                figures[f"{key}_{row}_published"] = published[key][row][0]
+            if key in PUBLISHED:
+                figures[f"{key}_{row}_published"] = PUBLISHED[key][row][0]
     for k, key in enumerate(GEOMETRIES):
         # Trainings that ended more than 2 % above the lowest loss that they saw.
         seen = [[x for x in e.record.loss if x is not None] for e in literal[k * count : (k + 1) * count]]
         figures[f"{key}_text_thrown_off"] = float(sum(losses[-1] > 1.02 * min(losses) for losses in seen))
     lines = _markdown(figures, count)
-    output.mkdir(parents=True, exist_ok=True)
     header = ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
     rows = [
         [key, row, *get(figures, f"{key}_{row}"), *PUBLISHED[key][row], *get(figures, f"{key}_text_{row}")]
@@ -104,7 +99,7 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 
 
 def _columns(
-    graph: Graph, recipe: Recipe, count: int, title: str, quiet: bool, **more: Any
+    graph: Graph, recipe: Callable[..., Settings], count: int, title: str, quiet: bool, **more: Any
 ) -> tuple[list[Embedding], dict[str, NDArray[np.float64]]]:
     """The trainings of a recipe and ``more`` settings, geometry by geometry, and the scores [seeds, rows] of each."""
     configs = [
@@ -142,7 +137,7 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         f"Karate club, weighted, the recipe of the authors' scripts, {count} seeds: mean ± standard deviation (n - 1);",
         "the published figure (5 seeds) in brackets.",
         "",
-        *head_of(list(GEOMETRIES.values())),
+        *head_of("", *map(label, GEOMETRIES.values())),
     ]
     for row in ROWS:
         printed = {key: "{:.2f} ± {:.2f}".format(*PUBLISHED[key][row]) for key in GEOMETRIES}
@@ -157,7 +152,7 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         for key, geometry in GEOMETRIES.items()
     )
     lines += ["", f"Runs of the text's recipe, of {count}, that end more than 2 % above their lowest loss: {thrown}."]
-    proxy = ", ".join(f"{ours(f'norm_proxy_{row}')} [{NORM_PUBLISHED[row][0]}]" for row in ROWS[:2])
+    proxy = ", ".join(f"{ours(f'norm_proxy_{row}')} [{PUBLISHED['norm_proxy'][row][0]}]" for row in ROWS[:2])
     warm, free = (
         ", ".join(f"{NAMES[row]} {ours(f'{key}_{row}')}" for row in ROWS)
         for key in ("Q4_0_temperature_1", "R4_all_coordinates")

@@ -208,7 +208,7 @@ class Results:
             f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, {self.iterations:,}",
             f"iterations, {spread}; the published figure (one run) in brackets. Backend: {self.backend}.",
             "",
-            *head_of([column.geometry for column in columns]),
+            *head_of("", *(label(column.geometry) for column in columns)),
         ]
         for column, row in enumerate(ROWS):
             cells = [f"{_shown(figures, g.key, row)} [{_digits(row, table.published[g.key][column])}]" for g in columns]
@@ -308,7 +308,6 @@ def reproduce_table(
     # Those with one step first: most columns are there soon.
     columns = sorted([*table.columns, table.beside], key=lambda column: len(column.ladder))
     place, sampled = Machine(device, threads=threads), loss == "sampled"
-    output.mkdir(parents=True, exist_ok=True)
     for seed, column in product(range(count), columns):
         for rungs in [[rung] for rung in column.ladder] if sampled else [column.ladder]:
             configs = [column.config(rung, seed, length) for rung in rungs]

@@ -17,7 +17,7 @@ from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings, settings
 from ..training.train import problem_of
 from . import Figures
-from .console import finish
+from .console import finish, head_of
 from .sampled import SAMPLES, ResampledEngine
 
 # 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.
@@ -39,7 +39,6 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     repeats = check_count("seeds", 3 if seeds is None else seeds, 1)
     figures: Figures = {}
     lines = [*_club(figures, repeats), "", *_coauthors(figures)]
-    output.mkdir(parents=True, exist_ok=True)
     finish(lines, output, (), "timing.md", quiet=quiet)
     return figures
 
@@ -52,8 +51,8 @@ def _club(figures: Figures, repeats: int) -> list[str]:
         "": ("numba", ITERATIONS, repeats),
         "_reference": ("reference", _REFERENCE_ITERATIONS, 1),
     }
-    ways: tuple[tuple[Optimizer, str], ...] = (("descent", "chi"), ("phi", "phi"))
-    for way, name in ways:
+    ways: tuple[tuple[str, str, Optimizer], ...] = (("χ", "chi", "descent"), ("φ", "phi", "phi"))
+    for _, name, way in ways:
         config = configured(settings(weighted=True, q=1), p=3, q=1, optimizer=way)
         for suffix, (backend, iterations, times) in backends.items():
             engine = make_engine(problem_of(graph, [config]), Machine(backend=backend, threads=1))
@@ -61,17 +60,15 @@ def _club(figures: Figures, repeats: int) -> list[str]:
             figures[f"{name}{suffix}_seconds"] = found * ITERATIONS / iterations
     figures["phi_over_chi"] = figures["phi_seconds"] / figures["chi_seconds"]
     figures["published_phi_over_chi"] = 165.0 / 182.0
+    of_torch = f"torch reference (from {_REFERENCE_ITERATIONS} iterations)"
     return [
         "10,000 iterations on the weighted karate club, Q^{3,1}, float64, one thread of this machine "
         f"({platform.machine()}, {os.cpu_count()} cores):",
         "",
-        "| | seconds |",
-        "|---|---|",
+        *head_of("", "seconds"),
         *(f"| paper: {label} | {seconds:.0f} |" for label, seconds in PUBLISHED.values()),
-        f"| χ, compiled loop | {figures['chi_seconds']:.2f} |",
-        f"| φ, compiled loop | {figures['phi_seconds']:.2f} |",
-        f"| χ, torch reference (from {_REFERENCE_ITERATIONS} iterations) | {figures['chi_reference_seconds']:.1f} |",
-        f"| φ, torch reference (from {_REFERENCE_ITERATIONS} iterations) | {figures['phi_reference_seconds']:.1f} |",
+        *(f"| {sign}, compiled loop | {figures[f'{name}_seconds']:.2f} |" for sign, name, _ in ways),
+        *(f"| {sign}, {of_torch} | {figures[f'{name}_reference_seconds']:.1f} |" for sign, name, _ in ways),
         "",
         f"φ takes {figures['phi_over_chi']:.2f} of the time of χ here, {165 / 182:.2f} in the paper.",
     ]
@@ -105,8 +102,7 @@ def _coauthors(figures: Figures) -> list[str]:
     return [
         "10,000 iterations on the co-authors of NIPS, Q^{3,1}:",
         "",
-        "| | seconds |",
-        "|---|---|",
+        *head_of("", "seconds"),
         *(f"| {label} | {seconds:,.{0 if seconds >= 10 else 1}f} |" for label, seconds in rows),
     ]
 

@@ -1,7 +1,7 @@
 """The map of the report and of `plot_map`: places, names and colours of the nodes, and which ties are drawn."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Bools, Floats, Ints, positions_in
 from ..embedding import Embedding
-from ..embedding.answers import label_texts
+from ..embedding.answers import Labels, label_texts
 from ..evaluation.clusters import clusters
 from ..graph import Graph
 from ..graph.hops import components
@@ -18,7 +18,6 @@ from ..pairs import rows_of
 from ..spaces import Space
 
 COMMUNITIES = "community"
-Labels = Mapping[Hashable, object]
 # Okabe and Ito's colours and others that go with them; they read on white and on black.
 PALETTE = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b3a100", "#8c564b", "#2ca7a0",

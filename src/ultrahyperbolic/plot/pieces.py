@@ -80,6 +80,14 @@ _RINGS, _ROUND = 41, 73
 _FAMILY_VIEW = (14.0, -50.0)
 
 
+def _space(p: int, beta: float) -> tuple[PseudoHyperboloid, float, Tensor]:
+    """Q^{p,1}_β, √|β| and the pole."""
+    from ..geometry import PseudoHyperboloid
+
+    manifold = PseudoHyperboloid(p, 1, beta)
+    return manifold, math.sqrt(-beta), manifold.origin()
+
+
 def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 * math.pi) -> Floats:
     """The points of Q^{2,1}_β with x_0 = level · √|β|, as a grid [a, b, 3] of (x_2, x_3, x_1), NaN between two sheets.
 
@@ -104,10 +112,7 @@ def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 *
 
 def family(beta: float = -1.0) -> list[Scene]:
     """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
-    from ..geometry import PseudoHyperboloid
-
-    manifold = PseudoHyperboloid(2, 1, beta)
-    root = math.sqrt(-beta)
+    manifold, root, _ = _space(2, beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
     together = [
         Surface(
@@ -161,11 +166,7 @@ def _part(manifold: PseudoHyperboloid, first: Tensor, last: Tensor) -> Floats:
 
 def geodesics(beta: float = -1.0) -> list[Scene]:
     """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and both light rays."""
-    from ..geometry import PseudoHyperboloid
-
-    manifold = PseudoHyperboloid(1, 1, beta)
-    root = math.sqrt(-beta)
-    x = manifold.origin()
+    manifold, root, x = _space(1, beta)
     steps = torch.linspace(-1.0, 1.0, 181, dtype=torch.float64)
     kinds = (
         ("space-like: a branch of a hyperbola", BLUE, DIRECTIONS["space-like"], math.asinh(_TALL)),
@@ -184,11 +185,7 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
 
 def exp_log(beta: float = -1.0) -> list[Scene]:
     """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that exp_x does not reach."""
-    from ..geometry import PseudoHyperboloid
-
-    manifold = PseudoHyperboloid(1, 1, beta)
-    root = math.sqrt(-beta)
-    x = manifold.origin()
+    manifold, root, x = _space(1, beta)
     vector = manifold.proju(x, root * torch.tensor(VECTOR, dtype=torch.float64))
     way = manifold.geodesic(x, vector, torch.linspace(0.0, 1.0, 61, dtype=torch.float64))
     y = manifold.expmap(x, vector)

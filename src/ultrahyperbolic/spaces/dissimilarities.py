@@ -7,14 +7,16 @@ from ..checks import check_choice
 from ..options import Dissimilarity as Dissimilarity
 
 DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
-_FORMER: dict[str, Dissimilarity] = {
-    "dissimilarity": "geodesic",
-    "smoothed_dissimilarity": "smoothed",
-    "broken_dissimilarity": "broken",
-    "cone_rule": "cone-rule",
-    "extrinsic_dist": "extrinsic",
-    "dist": "distance",
+# The methods of manifolds that compute them, by whose names they were called before.
+METHODS: dict[Dissimilarity, str] = {
+    "geodesic": "dissimilarity",
+    "smoothed": "smoothed_dissimilarity",
+    "broken": "broken_dissimilarity",
+    "cone-rule": "cone_rule",
+    "extrinsic": "extrinsic_dist",
+    "distance": "dist",
 }
+_FORMER: dict[str, Dissimilarity] = {method: name for name, method in METHODS.items()}
 
 
 def current_name(name: str) -> str:

@@ -60,11 +60,13 @@ class PhiLBFGS:
         ``evaluate`` gives f and its Euclidean gradient at points [..., d].
         """
         asking = self.asking(Reached(_vector(at.points), at.value, _vector(at.gradient)))
+        answer: tuple[float, Vector] | None = None
         try:
-            points = next(asking)
             while True:
+                with np.errstate(all="ignore"):
+                    points = asking.send(answer)  # type: ignore[arg-type]  # None begins a generator
                 value, gradient = evaluate(_tensor(points))
-                points = asking.send((value, _vector(gradient)))
+                answer = value, _vector(gradient)
         except StopIteration as end:
             found: Reached | None = end.value
             return found and Reached(_tensor(found.points), found.value, _tensor(found.gradient))
@@ -86,7 +88,6 @@ class PhiLBFGS:
             self.expected, self.length = expected, length
         return found
 
-    @np.errstate(all="ignore")
     def _through_phi(self, z: Vector, gradient: Vector) -> Vector:
         """The gradient of f∘φ at z from that of f at φ(z)."""
         quadric, flat = self._space.quadric, z.shape[-1] - self._flat
@@ -112,7 +113,6 @@ class PhiLBFGS:
         of_time[...] = reach / length * (of_time - along * unit)
         return found
 
-    @np.errstate(all="ignore")
     def _phi(self, z: Vector) -> Vector:
         """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
         quadric, flat = self._space.quadric, z.shape[-1] - self._flat
@@ -127,7 +127,6 @@ class PhiLBFGS:
         found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
         return found
 
-    @np.errstate(all="ignore")
     def _newton(self, gradient: Vector) -> Vector:
         """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
         direction, factors = gradient, []

@@ -119,8 +119,8 @@ class Geometry:
 
     @property
     def radius(self) -> float:
-        """√|β|; 1 for flat space."""
-        return 1.0 if self.is_flat else math.sqrt(-self.beta)
+        """√|β|; 1 for flat space, and for a product, whose factors have their own."""
+        return math.sqrt(-self.beta)
 
     @property
     def quadric(self) -> Quadric | None:
@@ -268,11 +268,6 @@ class ProductGeometry(Geometry):
     def parts(self) -> tuple[Geometry, ...]:
         """The factors."""
         return self.factors
-
-    @property
-    def radius(self) -> float:
-        """1: each factor has its own."""
-        return 1.0
 
     @property
     def quadric(self) -> None:

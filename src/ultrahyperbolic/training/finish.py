@@ -93,7 +93,8 @@ class Finishing:
         while asking:
             for run, step in list(asking.items()):
                 try:
-                    points = step.send(answers[run])  # type: ignore[arg-type]  # None begins a generator
+                    with np.errstate(all="ignore"):  # what is not finite is refused
+                        points = step.send(answers[run])  # type: ignore[arg-type]  # None begins a generator
                 except StopIteration as end:
                     run.reach(end.value)
                     del asking[run]
