@@ -209,6 +209,22 @@ def test_names_on_flat_panels_do_not_overlap(draw, ids):
         assert not any(box.overlaps(other) for other in boxes[:k])
 
 
+def test_ties_that_lead_one_way_have_arrows():
+    quiver = pytest.importorskip("matplotlib.quiver")
+    graph = Graph.from_edges([("a", "b", 2), ("b", "c", 1), ("c", "b", 1), ("d", "a", 3)], directed=True)
+    points = np.array([[0.0, 0.0], [1.0, 0.3], [2.0, -1.0], [-1.0, 2.0]])
+    found = Embedding(graph.ids, points, Euclidean(2), {}, graph)
+    (axis,) = plot.plot_map(found).axes
+    (heads,) = (drawn for drawn in axis.collections if isinstance(drawn, quiver.Quiver))
+    dots = next(drawn for drawn in axis.collections if len(drawn.get_offsets()) == 4 and drawn is not heads)
+    places = dict(zip(found.hierarchy()["node"], dots.get_offsets(), strict=True))
+    along = {tuple(np.sign(places[second] - places[first])) for first, second in (("a", "b"), ("d", "a"))}
+    assert len(heads.U) == 2
+    assert {tuple(np.sign(each)) for each in np.column_stack((heads.U, heads.V))} == along
+    both = Graph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")], directed=True)
+    assert plot.plot_map(Embedding(both.ids, points[:3], Euclidean(2), {}, both)).axes
+
+
 def test_a_map_without_ties_and_what_is_refused():
     pytest.importorskip("matplotlib")
     alone = Embedding([f"n{k}" for k in range(60)], clumps()[0], Euclidean(2))

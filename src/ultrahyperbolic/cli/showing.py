@@ -95,6 +95,11 @@ def plot(
         if source is not None and source.name == "COMMANDLINE":
             raise Refused(f"--{name} is for PNG, SVG and PDF: leave it out for HTML")
     embedding = open_embedding(folder)
+    data = None
+    if embedding.is_directed and not is_page:  # the folder has the ties, and the file which way they lead
+        data, why = graph_of(embedding, folder, None, {}, quiet=True)
+        if data is None:
+            note(f"there are no arrows, as {why}")
 
     from .. import plot as figures
 
@@ -102,7 +107,7 @@ def plot(
         if is_page:
             figures.save(figures.map(embedding), target)
         else:
-            picture = figures.plot_map(embedding, colour=colour, names=names, title=title, theme=theme)
+            picture = figures.plot_map(embedding, data, colour=colour, names=names, title=title, theme=theme)
             figures.save(picture, target, dpi=150)
     if as_json:
         print_json({"folder": str(folder), "file": str(target)})

@@ -33,6 +33,7 @@ _STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset":
 _THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebee", "#8b96a1")}  # paper, ink, ties
 _MOST_NODES = 5_000  # on a map
 _MARGIN = 28.0  # around it, in points
+_HEAD = 0.06  # the length of an arrow's, in inches
 
 
 class NotebookFigure(Figure):
@@ -313,7 +314,8 @@ def _dots(graph: Graph | None, rows: Ints) -> Floats:
 
 def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
     among, ends = edges_among(graph, rows)
-    first, second = ends[backbone(ends, graph.weights[among], len(rows))].T
+    drawn = backbone(ends, graph.weights[among], len(rows))
+    first, second = ends[drawn].T
     if not len(first):
         return
     share = np.arange(len(first)) / max(1, len(first) - 1)  # by strength
@@ -323,3 +325,13 @@ def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list
     opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)
     paths = [bow(points[a], points[b]) for a, b in zip(first, second, strict=True)]
     axis.add_collection(LineCollection(paths, colors=colours, linewidths=0.4 + 1.6 * share**3, alpha=opacity, zorder=1))
+    if graph.directions is not None:  # a tie that leads one way has the head of an arrow in its middle
+        ways = (graph.directions[among[drawn]] > 0.0) @ np.array([1.0, -1.0])
+        led = np.flatnonzero(ways)
+        along = (points[second] - points[first])[led] * ways[led, None]
+        along *= _HEAD / np.linalg.norm(along, axis=1, keepdims=True)
+        axis.quiver(
+            *np.array(paths)[led, 12].T, *along.T, color=[colours[k] for k in led], alpha=0.8 * crowd, angles="xy",
+            units="inches", scale_units="inches", scale=1.0, width=_HEAD / 4.0, headwidth=3.0, headlength=4.0,
+            headaxislength=4.0, pivot="mid", zorder=1,
+        )  # fmt: skip
