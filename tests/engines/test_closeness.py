@@ -61,35 +61,6 @@ def test_iterations_look_at_the_same_landmarks(drawn):
     np.testing.assert_allclose(state.points, other.points, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [NumbaEngine, ReferenceEngine])
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
-def test_evaluations_know_the_distances_to_nodes_that_are_no_landmarks(kind, geometry):
-    """Where it has looked, the loss is that with all nodes as landmarks; nearby it is closer to that than before."""
-    pairs, spec, closeness, state = problem(LARGE, geometry, popularity=True)
-    every = kind(pairs, [spec], closeness=closeness)
-    order = np.argsort(closeness.landmarks % 3)  # so that both components have some of the first
-    some = {"landmarks": closeness.landmarks[order], "hops": closeness.hops[order][:40], "few": 5, "many": 40}
-    few = kind(pairs, [spec], closeness=closeness._replace(**some))
-    expected, before = every.evaluate(state).loss, few.evaluate(state).loss
-    few.look_beyond(state)
-    assert abs(before - expected) > 0.5
-    np.testing.assert_allclose(few.evaluate(state).loss, expected, rtol=1e-10)
-    state.points[:] = SpectralStart(uh.as_graph(LARGE))(geometry, 2)
-    nearby = every.evaluate(state).loss
-    assert abs(few.evaluate(state).loss - nearby) < 0.1 * abs(before - expected)
-
-
-def test_iterations_do_not_use_what_evaluations_know():
-    pairs, spec, closeness, state = problem(LARGE, GEOMETRIES[0], popularity=True)
-    other = problem(LARGE, GEOMETRIES[0], popularity=True)[-1]
-    closeness = closeness._replace(hops=closeness.hops[:40], few=5, many=40)
-    engine = NumbaEngine(pairs, [spec], closeness=closeness)
-    engine.look_beyond(state)
-    engine.advance(state, 5)
-    NumbaEngine(pairs, [spec], closeness=closeness).advance(other, 5)
-    np.testing.assert_array_equal(state.points, other.points)
-
-
 def test_the_gradient_is_that_of_the_loss():
     pairs, spec, closeness, state = problem(LARGE, GEOMETRIES[0], popularity=True)
     engine = NumbaEngine(pairs, [spec], closeness=closeness)
@@ -141,15 +112,13 @@ def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
     _, spec, closeness, state = problem(LARGE, geometry, popularity=True)
     x, a = torch.from_numpy(state.points[0]).requires_grad_(), torch.from_numpy(state.offsets[0]).requires_grad_()
     radius, measure = float(spec.manifold.quadric.radius), pair_function(spec, 0)
-    beyond = torch.linspace(-0.05, 0.05, len(a), dtype=torch.float64)
-    rows = closeness.rows(iteration)
-    expected = 0.7 * uh.objective.closeness_loss(closeness, x, a, measure, 0.05, radius, rows, beyond)
+    expected = 0.7 * uh.objective.closeness_loss(closeness, x, a, measure, 0.05, radius, closeness.rows(iteration))
     expected.backward()
     gradient, slopes = torch.zeros_like(x).T.contiguous(), torch.zeros_like(a)
     found = ClosenessTerm(closeness, torch.device("cpu")).add(
         x.detach().T, a.detach(), kernel_space(spec.manifold, "smoothed"),
         (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), 0.7,
-        None if iteration is None else torch.tensor(iteration), gradient, slopes, beyond,
+        None if iteration is None else torch.tensor(iteration), gradient, slopes,
     )  # fmt: skip
     torch.testing.assert_close(found, expected.detach())
     torch.testing.assert_close(slopes, a.grad)
@@ -162,7 +131,7 @@ def test_means_over_components_longer_than_a_block():
     rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     n = len(component)
-    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), np.zeros(n), 0.1, 2, 4)
+    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), 0.1, 2, 4)
     values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
     found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
     for number in range(len(sizes)):

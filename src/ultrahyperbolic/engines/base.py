@@ -326,9 +326,6 @@ class Engine(ABC):
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
 
-    def look_beyond(self, state: BatchState) -> None:  # noqa: B027  # not all have landmarks
-        """Let evaluations near these points hold sums of distances to all nodes to closeness, not to landmarks."""
-
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same as a function for a series of states, which may remember of one what serves the next."""
         return self.evaluate

@@ -12,7 +12,7 @@ import torch
 
 from ..arrays import Floats
 from ..geometry import Euclidean
-from ..objective import ExactLoss, PairFunction, beyond_landmarks, closeness_loss
+from ..objective import ExactLoss, PairFunction, closeness_loss
 from ..optim import DescentSettings, DescentState, descent_step
 from .base import CELL, FADING, FARTHEST, FASTEST_FADING, BatchState, Engine, Evaluation, RunSpec
 
@@ -30,7 +30,6 @@ class ReferenceEngine(Engine):
         self._losses = [
             ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope) for spec in self.specs
         ]
-        self._beyond: dict[int, torch.Tensor] = {}
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -56,10 +55,6 @@ class ReferenceEngine(Engine):
                     found.offsets[run] = slopes[0].cpu().numpy()
         return found
 
-    def look_beyond(self, state: BatchState) -> None:
-        """Let evaluations hold sums of distances to all nodes to closeness."""
-        self._beyond = beyond_of(self, state, self.device)
-
     def _measured(
         self, state: BatchState, run: int, iteration: int, *, descends: bool
     ) -> tuple[torch.Tensor, torch.Tensor, float, tuple[float, float], torch.Tensor, list[torch.Tensor]]:
@@ -79,8 +74,7 @@ class ReferenceEngine(Engine):
         if spec.centrality and self.closeness is not None:
             rows = self.closeness.rows(iteration if descends else None)
             measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-            beyond = 0.0 if descends else self._beyond.get(run, 0.0)
-            held_to = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows, beyond)
+            held_to = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows)
             loss = loss + spec.centrality * held_to
         gradient, *slopes = torch.autograd.grad(loss, variables)
         longest = float(edges.max()) if len(edges) else -math.inf
@@ -129,19 +123,6 @@ class ReferenceEngine(Engine):
             moved = spec.manifold.phi(moved)
         state.points[run, :, :width] = moved.cpu().numpy()
         return value
-
-
-def beyond_of(engine: Engine, state: BatchState, device: torch.device) -> dict[int, torch.Tensor]:
-    """What the mean distances to all nodes add to those to landmarks, of each run that is held to closeness: [n]."""
-    found = {}
-    for run, spec in enumerate(engine.specs):
-        if spec.centrality and engine.closeness is not None:
-            points, offsets = (torch.from_numpy(array[run]).to(device) for array in (state.points, state.offsets))
-            some = points[:, : spec.manifold.ambient_dim], offsets if spec.popularity else None
-            found[run] = beyond_landmarks(
-                engine.closeness, *some, pair_function(spec, state.iteration), _radius_of(spec)
-            )
-    return found
 
 
 def step_of(spec: RunSpec, record: np.void, iteration: int, loss: float) -> tuple[float, float]:

@@ -121,11 +121,6 @@ class SampledEngine(Engine):
         """The objective where the batch stands, without moving it."""
         return self.estimate(state) if self.evaluate_with is None else self.evaluate_with.evaluate(state)
 
-    def look_beyond(self, state: BatchState) -> None:
-        """Let what evaluates look."""
-        if self.evaluate_with is not None:
-            self.evaluate_with.look_beyond(state)
-
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ."""
         return self.estimate if self.evaluate_with is None else self.evaluate_with.nearby()

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .closeness import Closeness, beyond_landmarks, closeness_bytes, closeness_loss
+from .closeness import Closeness, closeness_bytes, closeness_loss
 from .ranking import SCOPES, ExactLoss, PairFunction, RankedPairs, Scope
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ __all__ = [
     "SampleSizes",
     "SampledLoss",
     "Scope",
-    "beyond_landmarks",
     "closeness_bytes",
     "closeness_loss",
 ]

@@ -32,23 +32,19 @@ ALL_NODES = 96
 # Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
 # times the landmarks of an iteration of descent, and half of all.
 _MOST, _FEWEST, _PAIRS, _TIMES = 256, 64, 200_000, 8
-# Mean hops and distances are those to all nodes, or to as many as make about this many pairs; to landmarks at least.
+# Mean hops are those to all nodes, or to as many as make about this many pairs; to landmarks at least.
 _COUNTED = 40_000_000
-# Pairs that the definition compares at once: it bounds the memory.
-_AT_ONCE = 1 << 20
 
 
 class Closeness(NamedTuple):
     """Hops of every node to landmarks."""
 
     landmarks: Ints
-    """[K] nodes, in no order: those that mean hops are counted to; the first L are landmarks."""
+    """[L] nodes, in no order."""
     hops: Table
-    """[L, n] to the landmarks, -1 where there is no path."""
+    """[L, n], -1 where there is no path."""
     component: Ints
     """[n] numbered from 0."""
-    apart: Floats
-    """[n] mean hops, less their mean over the component."""
     shift: Floats
     """[n] unit · mean hops - c_i, both relative to their mean over the component, in units of the radius."""
     unit: float
@@ -76,18 +72,17 @@ class Closeness(NamedTuple):
         apart = _apart(component, sums, reached)
         spread = math.sqrt(float(np.add.reduce(apart * apart)) / n)
         length = max(unit, min(_REACH, _SPREAD / spread)) if spread > 0.0 else unit
-        return cls(drawn, hops, component, apart, (unit - length) * apart, unit, few, many)
+        return cls(landmarks, hops, component, (unit - length) * apart, unit, few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
         """No landmarks, for trainings without this term."""
-        nowhere, none = np.zeros(n, np.int64), np.zeros(n)
-        return cls(nowhere[:0], np.zeros((0, n), np.int32), nowhere, none, none, 0.0, 0, 0)
+        return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), np.zeros(n), 0.0, 0, 0)
 
     def rows(self, iteration: int | None = None) -> Ints:
         """Which landmarks an iteration of descent looks at, or without one an evaluation."""
         count, total = (self.many, 0) if iteration is None else (self.few, iteration * self.few)
-        size = len(self.hops)
+        size = len(self.landmarks)
         return (total + np.arange(min(count, size))) % max(size, 1)
 
 
@@ -122,59 +117,21 @@ def closeness_loss(
     tau: float,
     radius: float,
     rows: Ints,
-    beyond: Tensor | float = 0.0,
 ) -> Tensor:
-    """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none.
-
-    ``beyond`` is what `beyond_landmarks` found there or nearby.
-    """
-    excess, met = _mean_excess(closeness, points, offsets, dissimilarity, closeness.unit * radius, rows)
+    """The sum over i by its definition, at points [n, d] with the offsets [n] of nodes or none."""
+    marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
+    hops = torch.from_numpy(closeness.hops[rows]).to(points)
+    distances = dissimilarity(points[marks][:, None], points[None])
+    if offsets is not None:
+        distances = distances - (offsets[marks][:, None] + offsets)
+    here = hops > 0
+    met = here.sum(0)
+    excess = torch.where(here, distances - closeness.unit * radius * hops, 0.0).sum(0) / met.clamp_min(1)
     component, shift = (torch.from_numpy(each).to(points.device) for each in (closeness.component, closeness.shift))
-    excess, total = excess + radius * shift + beyond, points.new_zeros(())
+    excess, total = excess + radius * shift, points.new_zeros(())
     for number in range(int(component.max()) + 1):
         mine = (component == number) & (met > 0)
         if mine.any():
             scaled = (excess[mine] - excess[mine].mean()).abs() / tau
             total = total + (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0)).sum()
     return total
-
-
-def beyond_landmarks(
-    closeness: Closeness,
-    points: Tensor,
-    offsets: Tensor | None,
-    dissimilarity: Callable[[Tensor, Tensor], Tensor],
-    radius: float,
-) -> Tensor:
-    """[n] the mean distance to all nodes that hops are counted to, less what landmarks and hops let one expect."""
-    some, unit = (points, offsets, dissimilarity), closeness.unit * radius
-    every, _ = _mean_excess(closeness, *some, 0.0, np.arange(len(closeness.landmarks)))
-    apart = torch.from_numpy(closeness.apart).to(points.device)
-    return every - _mean_excess(closeness, *some, unit, closeness.rows())[0] - unit * apart
-
-
-def _mean_excess(
-    closeness: Closeness,
-    points: Tensor,
-    offsets: Tensor | None,
-    dissimilarity: Callable[[Tensor, Tensor], Tensor],
-    unit: float,
-    rows: Ints,
-) -> tuple[Tensor, Tensor]:
-    """[n] the mean distance to the other ``rows`` of the component, less as many units as there are hops; their number.
-
-    Without a unit hops need not be known.
-    """
-    component, n = torch.from_numpy(closeness.component).to(points.device), len(points)
-    sums, met = points.new_zeros(n), torch.zeros_like(component)
-    for start in range(0, len(rows), step := max(1, _AT_ONCE // n)):
-        some = rows[start : start + step]
-        marks = torch.from_numpy(closeness.landmarks[some]).to(points.device)
-        distances = dissimilarity(points[marks][:, None], points[None])
-        if offsets is not None:
-            distances = distances - (offsets[marks][:, None] + offsets)
-        if unit:
-            distances = distances - unit * torch.from_numpy(closeness.hops[some]).to(points)
-        here = (component[marks][:, None] == component) & (marks[:, None] != torch.arange(n, device=points.device))
-        sums, met = sums + torch.where(here, distances, 0.0).sum(0), met + here.sum(0)
-    return sums / met.clamp_min(1), met

@@ -81,7 +81,6 @@ class Finishing:
         self._at = BatchState.start(list(state.points))
         self._at.offsets[:], self._at.record["spring"] = state.offsets, state.record["spring"]
         self._at.iteration = self.descents - 1
-        self.engine.look_beyond(self._at)
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
         self._runs = [_FinishingRun(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]

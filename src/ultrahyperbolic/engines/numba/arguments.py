@@ -30,8 +30,6 @@ class Run(NamedTuple):
     offsets: Floats
     """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j; else [0]."""
     best_offsets: Floats
-    beyond: Floats
-    """[n] what the mean distance to all nodes adds to that to landmarks; 0 until that is looked for."""
 
 
 class Rules(NamedTuple):

@@ -35,13 +35,13 @@ from ..base import (
 from ..communicator import Communicator
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
-from .loss import closeness_term, look_beyond, loss_and_gradient
+from .loss import closeness_term, loss_and_gradient
 from .near import NearPairs
 from .streaming import prepare, slab
 
 # The steps of an iteration whose slabs are on threads.
-_prepare, _slab, _loss_and_gradient, _closeness_term, _look_beyond, _finish = map(
-    entry, (prepare, slab, loss_and_gradient, closeness_term, look_beyond, iterate.finish)
+_prepare, _slab, _loss_and_gradient, _closeness_term, _finish = map(
+    entry, (prepare, slab, loss_and_gradient, closeness_term, iterate.finish)
 )
 
 Mapper = Callable[..., Iterable[object]]
@@ -108,14 +108,6 @@ class NumbaEngine(Engine):
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
         return self._evaluate(state, [None] * len(self._runs))
-
-    def look_beyond(self, state: BatchState) -> None:
-        """Let evaluations hold sums of distances to all nodes to closeness."""
-        for number, run in enumerate(self._runs if self._edges.positions is None else ()):
-            run.read_from(state, number)
-            now = run.moment(state.iteration, run.looks)
-            prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, run.work)
-            _look_beyond(run.arrays, run.space, now, prepared, self._edges.closeness, run.work)
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ: a run remembers which pairs count."""
@@ -231,7 +223,7 @@ class CompiledRun:
         offsets, kept = (np.zeros(n if spec.popularity else 0) for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
-        self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept, np.zeros(n))
+        self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over one of ``parts`` parts of the pairs is done."""

@@ -114,18 +114,26 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
     if rules.centrality == 0.0:
         return 0.0
     points, gradient, offsets, n = run.points, run.gradient, run.offsets, run.points.shape[1]
-    size, unit = len(closeness.hops), closeness.unit * space.radius
+    size, unit = len(closeness.landmarks), closeness.unit * space.radius
     first, count = 0, min(size, closeness.many)
     if iteration >= 0:
         first, count = iteration * closeness.few % size, min(size, closeness.few)
-    prepared, slopes, room = without_exponentials(space, prepared), np.empty((count, n)), np.zeros((6, n))
-    pulls = room[2]
+    prepared = without_exponentials(space, prepared)
+    w, values, slopes = np.empty(n), np.empty(n), np.empty((count, n))
+    room = np.zeros((6, n))
+    excess, met, pulls = room[0], room[1], room[2]
     for k in range(count):
         at = (first + k) % size
-        _add_excess(run, space, now, prepared, closeness, work, at, unit, slopes[k], room)
-    if iteration < 0:
+        i, own, slope = closeness.landmarks[at], closeness.hops[at], slopes[k]
+        half_chords(points, work.factors, space.time, i, 0, n, w, 0)
+        evaluate(w, n, space, now, prepared, work.table, 0, values, slope)
+        take_off_tile(offsets, values, i, 1, 0, n)
         for j in range(n):
-            room[0, j] += run.beyond[j] * room[1, j]
+            if own[j] > 0:
+                excess[j] += values[j] - unit * own[j]
+                met[j] += 1.0
+            else:
+                slope[j] = 0.0
     value = pulls_of(room, n, space.radius, closeness, now.tau, rules)
     added = np.zeros((len(points), n))
     for k in range(count):
@@ -143,39 +151,6 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
         for j in range(n):
             gradient[k, j] += factor * added[k, j]
     return value
-
-
-@inner
-def _add_excess(run, space, now, prepared, closeness, work, at, unit, slope, room):
-    """Add the distances to a landmark less hops to row 0 of ``room``, and how many they are to row 1.
-
-    Slopes [n] are left. Rows 4 and 5 are scratch. Without a unit, a node that is no landmark will do.
-    """
-    i, n, w, values = closeness.landmarks[at], len(slope), room[4], room[5]
-    own, component = closeness.hops[at if unit > 0.0 else 0], closeness.component
-    half_chords(run.points, work.factors, space.time, i, 0, n, w, 0)
-    evaluate(w, n, space, now, prepared, work.table, 0, values, slope)
-    take_off_tile(run.offsets, values, i, 1, 0, n)
-    for j in range(n):
-        if component[j] == component[i] and j != i:
-            room[0, j] += values[j] - unit * own[j]
-            room[1, j] += 1.0
-        else:
-            slope[j] = 0.0
-
-
-@allocating
-def look_beyond(run, space, now, prepared, closeness, work):
-    """Write what the mean distance to all nodes adds to that to landmarks."""
-    prepared, n, unit = without_exponentials(space, prepared), run.points.shape[1], closeness.unit * space.radius
-    slope, every, marks = np.empty(n), np.zeros((6, n)), np.zeros((6, n))
-    for at in range(len(closeness.landmarks)):
-        _add_excess(run, space, now, prepared, closeness, work, at, 0.0, slope, every)
-    for at in range(min(len(closeness.hops), closeness.many)):
-        _add_excess(run, space, now, prepared, closeness, work, at, unit, slope, marks)
-    for j in range(n):
-        expected = marks[0, j] / max(marks[1, j], 1.0) + unit * closeness.apart[j]
-        run.beyond[j] = every[0, j] / max(every[1, j], 1.0) - expected
 
 
 # Farther than any pair, and a number: the compiler is told that there is no infinity.

@@ -32,7 +32,6 @@ from ..base import (
     RunSpec,
     require_scope,
 )
-from ..reference import beyond_of
 from .iterate_kernels import (
     RECORD_WIDTH,
     backward_kernel,
@@ -71,7 +70,6 @@ class TritonEngine(Engine):
         require_scope("triton", self.specs)
         device = self.device or torch.device("cuda")
         groups: dict[_Shared, list[int]] = {}
-        self._beyond: dict[int, torch.Tensor] = {}
         for number, spec in enumerate(self.specs):
             groups.setdefault(_shared(spec), []).append(number)
         self._groups = [_Group(self, numbers, shared, device) for shared, numbers in groups.items()]
@@ -98,10 +96,6 @@ class TritonEngine(Engine):
             group.read_from(state)
             group.evaluate(found)
         return found
-
-    def look_beyond(self, state: BatchState) -> None:
-        """Let evaluations hold sums of distances to all nodes to closeness."""
-        self._beyond |= beyond_of(self, state, self._groups[0].device)
 
     def close(self) -> None:
         """Let go of what lies on the device."""
@@ -156,7 +150,7 @@ class _Group:
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
-        self.centrality, self.beyond = [spec.centrality for spec in specs], engine._beyond
+        self.centrality = [spec.centrality for spec in specs]
         held = engine.closeness if any(spec.centrality for spec in specs) else None
         self.term = None if held is None else ClosenessTerm(held, device)
         self._index(pairs)
@@ -311,7 +305,6 @@ class _Group:
                 found[run] = self.term.add(
                     self.points[run], shifts, self.spaces[run], (now[0, 0], now[1, 0]), weight,
                     self.iterations[run] if descends else None, self.gradient[run], slopes,
-                    0.0 if descends else self.beyond.get(self.numbers[run], 0.0),
                 )  # fmt: skip
         return found
 

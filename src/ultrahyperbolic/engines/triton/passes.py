@@ -30,7 +30,7 @@ class ClosenessTerm:
     """The term for the runs of one graph."""
 
     def __init__(self, closeness: Closeness, device: torch.device) -> None:
-        self.few, self.many = (min(count, len(closeness.hops)) for count in (closeness.few, closeness.many))
+        self.few, self.many = (min(count, len(closeness.landmarks)) for count in (closeness.few, closeness.many))
         self.unit = closeness.unit
         self.landmarks, self.hops, self.component, self.shift = (
             torch.from_numpy(np.ascontiguousarray(array)).to(device)
@@ -61,13 +61,12 @@ class ClosenessTerm:
         iteration: Tensor | None,
         gradient: Tensor,
         slopes: Tensor | None,
-        beyond: Tensor | float = 0.0,
     ) -> Tensor:
         """The term at points [d, n], its gradient added; ``schedule``: τ, ε. No iteration: an evaluation."""
         tau, epsilon = schedule
         rows = torch.arange(self.many if iteration is None else self.few, device=points.device)
         if iteration is not None:
-            rows = (rows + iteration * self.few) % len(self.hops)
+            rows = (rows + iteration * self.few) % len(self.landmarks)
         marks, hops = self.landmarks[rows], self.hops[rows].double()
         x = points.T
         y = x[marks]
@@ -79,7 +78,7 @@ class ClosenessTerm:
         met = here.sum(0)
         counts = (met > 0).double()
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
-        excess = excess + space.radius * self.shift + beyond
+        excess = excess + space.radius * self.shift
         ratio = (excess - self._mean(excess, counts)) / tau
         loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counts).sum()
         pulls = torch.tanh(ratio) * counts
