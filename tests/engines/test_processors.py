@@ -34,8 +34,8 @@ BITS = {
     "flat": "706d8c92d2440e27",
     "popular": "f57d1d143dbc8597",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "9a81a9e171f639b5",
-    "single": "aef1376c29df52c6",
+    "slabs": "3f19b27c3300c45a",
+    "single": "6114dfb0fcb03785",
 }
 
 # The paper's presets, in 39 trainings.

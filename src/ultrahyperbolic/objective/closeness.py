@@ -8,7 +8,7 @@ be what the optimiser happened to leave. This term asks that δ follows closenes
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i the mean number of hops times a length; both are taken
 relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. What
 ties do to δ is about as large on all graphs, and mean hops differ much on some and little on others. Where they differ
-little, the length is greater, so that the ranking is told from that noise on graphs of nearly equal nodes, too.
+little, a score of the rank by mean hops is added to c_i, so that graphs of nearly equal nodes are ranked beyond noise.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import Table, components, hop_sums, hops_from
 from ..lazy import Tensor, torch
+from ..rounding import asinh
 
-# In units of the radius: how long the longest path is to be, and the least standard deviation of c_i, for which a hop
-# is at most as long as that path.
+# In units of the radius: how long the longest path is to be, and the least standard deviation of c_i.
 _REACH, _SPREAD = 0.6, 0.04
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
@@ -46,7 +46,7 @@ class Closeness(NamedTuple):
     component: Ints
     """[n] numbered from 0."""
     shift: Floats
-    """[n] unit · mean hops - c_i, both relative to their mean over the component, in units of the radius."""
+    """[n] unit · mean hops - c_i, relative to its mean over the component, in units of the radius."""
     unit: float
     """How long a hop is where one distance is compared with it, in units of the radius."""
     few: int
@@ -70,9 +70,11 @@ class Closeness(NamedTuple):
             reached += row > 0
         unit = _REACH / max(int(hops.max(initial=1)), 1)
         apart = _apart(component, sums, reached)
-        spread = math.sqrt(float(np.add.reduce(apart * apart)) / n)
-        length = max(unit, min(_REACH, _SPREAD / spread)) if spread > 0.0 else unit
-        return cls(landmarks, hops, component, (unit - length) * apart, unit, few, many)
+        scores, apart = _scores(component, apart), unit * apart
+        # If all ranks differ, this share of the scores brings the standard deviation of c_i up to what is wanted.
+        missing, both = _SPREAD**2 - float(np.add.reduce(apart * apart)) / n, float(np.add.reduce(scores * apart)) / n
+        share = math.sqrt(both * both + missing) - both if missing > 0.0 else 0.0
+        return cls(landmarks, hops, component, -share * scores, unit, few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
@@ -93,6 +95,21 @@ def _apart(component: Ints, sums: Ints, reached: Ints) -> Floats:
     apart = np.zeros(len(component))
     apart[known] = mean - (np.bincount(own, mean) / np.maximum(np.bincount(own), 1))[own]
     return apart
+
+
+def _scores(component: Ints, values: Floats) -> Floats:
+    """[n] the quantiles of a logistic distribution, of mean 0 and variance 1, at the ranks within the component.
+
+    Equal values share a rank. The first ranks are farther from each other than those in the middle.
+    """
+    order = np.lexsort((values, component))
+    (labels, ordered), sizes = (array[order] for array in (component, values)), np.bincount(component)
+    starts = np.flatnonzero(np.diff(labels, prepend=-1) | (np.diff(ordered, prepend=math.nan) != 0.0))
+    counts, middles = np.diff(starts, append=len(order)), np.cumsum(sizes) - 0.5 * (sizes + 1)
+    ranks = np.empty(len(order))
+    ranks[order] = np.repeat(starts + 0.5 * (counts - 1), counts)
+    above = 2.0 * (ranks - middles[component]) / sizes[component]
+    return np.copysign(asinh(2.0 * np.abs(above) / (1.0 - above * above)), above) * (math.sqrt(3.0) / math.pi)
 
 
 def sizes_of(n: int) -> tuple[int, int, int]:
