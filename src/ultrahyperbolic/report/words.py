@@ -225,8 +225,7 @@ def ranking_note(contents: Contents) -> str:
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
     said.append(f"In brackets: {escape(interval_words(contents.embedding))}. The longer the bar, the better the rank; ")
     said[-1] += "the line at its end is the interval."
-    nodes = contents.data["nodes"]
-    if alike := alike_words({name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")}):
+    if alike := alike_words({name: contents.data["nodes"][name][:10] for name in ("rank", "rank_low", "rank_high")}):
         unbroken = alike.replace("–", "–\N{WORD JOINER}")
         said.append(f"Neighbouring ranks of the first ten that cannot be told apart: {unbroken}.")
     if contents.embedding.is_directed:
