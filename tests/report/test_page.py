@@ -84,7 +84,7 @@ def test_its_parts_come_in_order(club):
 def test_it_says_what_was_embedded_and_how_well(club):
     page = read(club)
     measures = club.run["measures"]
-    assert "embedded in the curved space Q 3,1" in page.sections["about"]
+    assert "Embedded in the curved space Q 3,1" in page.sections["about"]
     for words in ("10 distinct", "directions dropped, asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
         assert words in page.sections["again"]
     fit = page.sections["fit"]

@@ -55,7 +55,7 @@ def read_graph(
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Default: detected.
     header
-        Of text: whether the first row names the columns. Default: detected, with a warning where it is not plain.
+        Of text: whether the first row names the columns. Default: detected, with a warning where it is doubtful.
     source, target
         The columns of the two ends, by name or by position from 0. Default: columns of known names (source and target,
         src and dst, from and to, ...), else the first two; but where one of these holds numbers or dates, such as a

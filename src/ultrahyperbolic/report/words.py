@@ -41,7 +41,7 @@ def heading(contents: Contents, title: str | None) -> str:
     where = _geometry_markup(contents.embedding)
     geometry = contents.embedding.geometry
     kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
-    return f"<bdi>{escape(title or _name(contents))}</bdi><small>embedded in {kind}{where}</small>"
+    return f"<bdi>{escape(title or _name(contents))}</bdi><small>Embedded in {kind}{where}</small>"
 
 
 def unfinished_note(record: RunRecord) -> str:

@@ -69,7 +69,7 @@ def select(
         Anything `embed` takes.
     dim : int or several
         Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
-        hold out ties.
+        hold out edges.
     seeds : int, optional
         How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
         differences to the winner have a standard error.
@@ -77,7 +77,7 @@ def select(
         Of the training to choose for, by default those of `embed`. The first comparisons take a twelfth of them,
         the last a sixth.
     held_out : float
-        Share of the ties held out for ``"links"``, others for each seed.
+        Share of the edges held out for ``"links"``, others for each seed.
     quiet, weight, directed
         As for `embed`.
     options

@@ -27,11 +27,11 @@ class Row:
     geometry: Geometry
     iterations: int = 0
     scores: list[float] = field(default_factory=list)
-    """What decides, the higher the better: what the goal asks, or the share of held-out ties that are closer."""
+    """What decides, the higher the better: what the goal asks, or the share of held-out edges that are closer."""
     measures: list[dict[str, float]] = field(default_factory=list)
-    """Those of the pairs, of the ties it was trained on; of a large graph, estimated from samples."""
+    """Those of the pairs, of the edges it was trained on; of a large graph, estimated from samples."""
     held_out: list[float] = field(default_factory=list)
-    """The share of (held-out tie, untied pair) in which the tie is not the closer; empty where none was held out."""
+    """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none was held out."""
     kept: bool = True
     """Whether it was among the last."""
     differences: list[float] = field(default_factory=list)
