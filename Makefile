@@ -21,7 +21,7 @@ $(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
 	touch $@
 
 demo: $(READY)
-	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about half a minute, once."
+	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about ten seconds, once."
 	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

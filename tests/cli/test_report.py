@@ -150,6 +150,8 @@ def test_an_embedding_of_python_s_finds_its_graph(call, tmp_path, monkeypatch):
 
 def test_what_cannot_be_shown_is_refused(call, refuse, club):
     assert refuse("report nowhere") == "nowhere: no such folder; give a folder that embed wrote"
+    Path("out/nowhere").mkdir(parents=True)  # where embed writes by default
+    assert refuse("report nowhere.csv") == "nowhere.csv: no such folder; did you mean out/nowhere?"
     Path("other.txt").write_text("1 2 1\n3 99 2\n")
     assert refuse("report", club, "--graph", "other.txt").endswith("such as '99'")
 

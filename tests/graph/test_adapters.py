@@ -120,9 +120,9 @@ def test_pyg():
     assert as_graph(attributes).weights.tolist() == [4, 5]
     wide = Data(edge_index=one_way.edge_index, edge_attr=torch.ones(2, 3), num_nodes=3)
     assert as_graph(wide).weights.tolist() == [1, 1]
-    with pytest.raises(GraphError, match="'edge_attr' must hold one number per edge"):
+    with pytest.raises(GraphError, match="'edge_attr' must hold one number per tie"):
         as_graph(wide, weight="edge_attr")
-    with pytest.raises(GraphError, match=r"PyG data, edge 1 \(from 0\) \(1 - 2\): the weight is -3"):
+    with pytest.raises(GraphError, match=r"PyG data, tie 1 \(from 0\) \(1 - 2\): the weight is -3"):
         as_graph(Data(edge_index=one_way.edge_index, edge_weight=torch.tensor([2.0, -3.0]), num_nodes=3))
     with pytest.raises(GraphError, match="no edge_index"):
         as_graph(Data(x=torch.ones(2, 2)))
@@ -258,7 +258,7 @@ def test_distances_become_strengths(kind):
 def test_distances_of_edges_and_arrays():
     assert Graph.from_edges([("a", "b", 4)], weights_are_distances=True).weights.tolist() == [0.25]
     assert Graph.from_arrays([0], [1], [4], weights_are_distances=True).weights.tolist() == [0.25]
-    with pytest.raises(GraphError, match=r"the edges, row 1 \(from 0\) \('b' - 'c'\): the distance is -1;"):
+    with pytest.raises(GraphError, match=r"the ties, row 1 \(from 0\) \('b' - 'c'\): the distance is -1;"):
         Graph.from_edges([("a", "b", 4), ("b", "c", -1)], weights_are_distances=True)
     with pytest.raises(GraphError, match="there are no weights to be distances"):
         Graph.from_edges([("a", "b")], weights_are_distances=True)

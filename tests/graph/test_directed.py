@@ -31,7 +31,7 @@ def test_rows_in_one_direction_become_one_tie():
 
 
 def test_a_tie_that_is_given_again_is_named_by_its_row():
-    with pytest.raises(GraphError, match=r"^the edges, row 2 .*'b' - 'a'.*given before \(the edges, row 1"):
+    with pytest.raises(GraphError, match=r"^the ties, row 2 .*'b' - 'a'.*given before \(the ties, row 1"):
         Graph.from_edges([("a", "b"), ("b", "a"), ("b", "a")], directed=True, repeated="error")
 
 

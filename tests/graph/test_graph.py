@@ -88,9 +88,9 @@ def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_fol
 @pytest.mark.parametrize(
     ("edges", "weights", "reason"),
     [
-        ([[0, 3]], [1.0], r"edge 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2"),
-        ([[0, 1], [0, 1]], [1.0, 1.0], "edge 1 .* does not come after the one before: sort them, each once"),
-        ([[0, 1]], [np.nan], "edge 0 .* weighs nan: a weight is a finite number above 0"),
+        ([[0, 3]], [1.0], r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2"),
+        ([[0, 1], [0, 1]], [1.0, 1.0], "tie 1 .* does not come after the one before: sort them, each once"),
+        ([[0, 1]], [np.nan], "tie 0 .* weighs nan: a weight is a finite number above 0"),
     ],
 )
 def test_edges_that_are_no_edges_of_the_nodes_are_refused(edges, weights, reason):
@@ -105,7 +105,7 @@ def test_edges_are_checked_across_the_blocks_in_which_they_are_checked(monkeypat
     for k in range(1, 5):
         swapped = edges.copy()
         swapped[[k - 1, k]] = edges[[k, k - 1]]
-        with pytest.raises(GraphError, match=rf"edge {k} \(from 0\) does not come after"):
+        with pytest.raises(GraphError, match=rf"tie {k} \(from 0\) does not come after"):
             Graph(range(4), swapped, weights)
 
 
@@ -130,11 +130,11 @@ def test_weights_apart_in_triples_or_none():
 @pytest.mark.parametrize(
     ("edges", "weights", "message"),
     [
-        ([("a", "b"), ("a", "b", 1)], None, "each edge must be a pair"),
-        ([("a",)], None, "each edge must be a pair"),
-        (["ab"], None, "each edge must be a pair"),
-        ([("a", "b", 1)], [1], r"each edge must be a pair \(id, id\)$"),
-        ([("a", "b")], [1, 2], "1 edges and 2 weights"),
+        ([("a", "b"), ("a", "b", 1)], None, "each tie must be a pair"),
+        ([("a",)], None, "each tie must be a pair"),
+        (["ab"], None, "each tie must be a pair"),
+        ([("a", "b", 1)], [1], r"each tie must be a pair \(id, id\)$"),
+        ([("a", "b")], [1, 2], "1 ties and 2 weights"),
         ([("a", "b")], ["x"], "weights must be numbers"),
         ([("a", "b", None)], None, "the weight is nan"),
         ([("a", None)], None, "an id is missing"),
@@ -155,7 +155,7 @@ def test_bad_edges_are_refused_in_one_line(edges, weights, message):
         (([0.5], [1]), "whole numbers"),
         (([[0]], [[1]]), "whole numbers"),
         (([-1], [0]), "between 0 and 0"),
-        (([0], [1], [1, 2]), "1 edges and 2 weights"),
+        (([0], [1], [1, 2]), "1 ties and 2 weights"),
     ],
 )
 def test_bad_arrays_are_refused(arguments, message):

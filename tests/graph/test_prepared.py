@@ -151,13 +151,13 @@ def _sealed_again(folder, name, values):
 @pytest.mark.parametrize(
     ("edges", "reason"),
     [
-        ([[0, 1], [1, 40_000_000]], "edge 1 (from 0) joins the nodes 1 and 40000000: give positions i < j from 0 to 3"),
-        ([[0, 1], [1, 4]], "edge 1 (from 0) joins the nodes 1 and 4:"),
-        ([[-1, 1], [1, 2]], "edge 0 (from 0) joins the nodes -1 and 1:"),
-        ([[0, 1], [2, 2]], "edge 1 (from 0) joins the nodes 2 and 2:"),
-        ([[1, 0], [1, 2]], "edge 0 (from 0) joins the nodes 1 and 0:"),
-        ([[1, 2], [0, 1]], "edge 1 (from 0) does not come after the one before"),
-        ([[0, 1], [0, 1]], "edge 1 (from 0) does not come after the one before"),
+        ([[0, 1], [1, 40_000_000]], "tie 1 (from 0) joins the nodes 1 and 40000000: give positions i < j from 0 to 3"),
+        ([[0, 1], [1, 4]], "tie 1 (from 0) joins the nodes 1 and 4:"),
+        ([[-1, 1], [1, 2]], "tie 0 (from 0) joins the nodes -1 and 1:"),
+        ([[0, 1], [2, 2]], "tie 1 (from 0) joins the nodes 2 and 2:"),
+        ([[1, 0], [1, 2]], "tie 0 (from 0) joins the nodes 1 and 0:"),
+        ([[1, 2], [0, 1]], "tie 1 (from 0) does not come after the one before"),
+        ([[0, 1], [0, 1]], "tie 1 (from 0) does not come after the one before"),
         ([[0, 1], [1, 2], [2, 3]], "its counts differ"),
         ([0, 1], "edges must be [m, 2] and weights [m]"),
     ],
@@ -176,5 +176,5 @@ def test_edges_that_loops_would_follow_out_of_bounds_are_refused(graph, tmp_path
 def test_weights_that_no_class_can_hold_are_refused(graph, tmp_path, weight):
     graph.save(tmp_path / "g")
     _sealed_again(tmp_path / "g", "weights.npy", np.array([1.0, weight]))
-    with pytest.raises(GraphError, match=rf"damaged: edge 1 \(from 0\) weighs {weight:g}: a weight is a finite number"):
+    with pytest.raises(GraphError, match=rf"damaged: tie 1 \(from 0\) weighs {weight:g}: a weight is a finite number"):
         Graph.load(tmp_path / "g")

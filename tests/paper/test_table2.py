@@ -119,7 +119,7 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
     figures = json.loads((tmp_path / "table2.json").read_text())
     assert "Q1_3_rho_all" in figures
     assert "Q4_0_rho_all" not in figures
-    assert "42,000 non-edges an edge" in (tmp_path / "table2.md").read_text()
+    assert "42,000 untied pairs per tie" in (tmp_path / "table2.md").read_text()
     assert "s an iteration, about" in caplog.text
 
 

@@ -346,23 +346,38 @@ def test_the_card_tells_the_ties_the_near_strangers_and_the_ranks_of_the_selecte
 def test_search_prefers_the_whole_name_and_enter_goes_on(tab):
     tab.find("3")
     assert tab.page.inner_text("#found strong") == "3"
-    names = {row[1] for row in tab.rows()}
-    assert names == {"3", *(str(k) for k in range(30, 35)), "13", "23"}
-    tab.page.press("#find", "Enter")
-    assert tab.page.inner_text("#found strong") in names - {"3"}
+    assert "(8 matches" in tab.page.inner_text("#found")
+    found = set()
+    for _ in range(8):
+        tab.page.press("#find", "Enter")
+        found.add(tab.page.inner_text("#found strong"))
+    assert found == {"3", *(str(k) for k in range(30, 35)), "13", "23"}
     tab.page.press("#find", "Escape")
     assert tab.page.input_value("#find") == ""
-    assert len(tab.rows()) == 25
+    assert tab.page.locator("#rows tr.chosen").count() == 0
+
+
+def test_search_leaves_the_ranking_whole_and_scrolls_to_the_row(tab, club):
+    ranked = club.hierarchy()["node"].tolist()
+    for place in (20, 30, 2):
+        tab.find(ranked[place])
+        start = place // 25 * 25
+        assert [row[1] for row in tab.rows()] == ranked[start : start + 25]
+        assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == ranked[place]
+        row, box = (tab.page.locator(what).bounding_box() for what in ("tr.chosen", "#scroll"))
+        assert box["y"] <= row["y"]
+        assert row["y"] + row["height"] <= box["y"] + box["height"] + 1
+    tab.find("")
+    assert [row[1] for row in tab.rows()] == ranked[:25]
 
 
 def test_search_says_when_there_is_nothing(tab):
-    tab.find("mr. hi")
-    assert tab.rows() == []  # of the club, labels are sides and not names
-    tab.find("nobody")
-    assert tab.page.inner_text("#found") == "No matching node."
-    assert tab.rows() == []
+    for text in ("mr. hi", "nobody"):  # of the club, labels are sides and not names
+        assert tab.find(text) == -1
+        assert tab.page.inner_text("#found") == "No matching node."
+        assert len(tab.rows()) == 25
     tab.page.click("#clear")
-    assert len(tab.rows()) == 25
+    assert tab.page.inner_text("#found") == ""
 
 
 def test_the_table_sorts(tab, club):

@@ -33,7 +33,7 @@ def test_lists_of_pairs_and_triples():
     triples = [("a", "b", 3), ("b", "c", 1)]
     assert uh.embed(triples, **FEW).graph.weights.tolist() == [3.0, 1.0]
     assert uh.embed(iter(triples), weight=False, **FEW).graph.weights.tolist() == [1.0, 1.0]
-    with pytest.raises(uh.GraphError, match="a list of edges has no columns"):
+    with pytest.raises(uh.GraphError, match="an edge list has no columns"):
         uh.embed(triples, weight="calls", **FEW)
 
 

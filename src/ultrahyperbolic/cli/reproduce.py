@@ -17,7 +17,7 @@ from .signals import leaving
 _STDOUT = Path("-")
 
 _training = partial(option, panel="Training (table2 and table3)")
-_LOSS = "exact, or 42,000 non-edges per edge, drawn anew in each iteration. Default: exact."
+_LOSS = "exact, or 42,000 untied pairs per tie, drawn anew in each iteration. Default: exact."
 
 
 def reproduce(

@@ -185,7 +185,9 @@ def check_folder(folder: Path) -> None:
     """Refuse what is no folder."""
     if not folder.is_dir():
         what = "this is a file" if folder.exists() else "no such folder"
-        raise Refused(f"{folder}: {what}; give a folder that embed wrote")
+        default = Path("out", graph_name(str(folder)))
+        wanted = f"did you mean {default}?" if default.is_dir() else "give a folder that embed wrote"
+        raise Refused(f"{folder}: {what}; {wanted}")
 
 
 def open_embedding(folder: Path) -> Embedding:

@@ -42,7 +42,7 @@ class GraphRecord(_Record):
     source: str | None = None
     """The path as it was given, or the name of a data set."""
     fingerprint: str | None = None
-    """The sha256 of its ids, edges and weights."""
+    """The sha256 of its ids, ties and weights."""
     nodes: int | None = None
     edges: int | None = None
     capacities: int | None = None

@@ -1,4 +1,4 @@
-"""Link prediction: how well distances separate held-out edges from pairs without an edge."""
+"""Link prediction: how well distances separate held-out ties from pairs without one."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class HeldOut(NamedTuple):
     """What `hold_out_edges` returns."""
 
     graph: Graph
-    """The graph to train on: the same nodes in the same order, without the held-out edges."""
+    """The graph to train on: the same nodes in the same order, without the held-out ties."""
     edges: Ints
-    """[h, 2] the edges held out."""
+    """[h, 2] the ties held out."""
 
 
 class LinkPrediction(NamedTuple):
     """What `link_prediction` returns."""
 
     auc: float
-    """The chance that a held-out edge is closer than a non-edge; 1/2 is no better than guessing."""
+    """The chance that a held-out tie is closer than an untied pair; 1/2 is no better than guessing."""
     average_precision: float
-    """The mean over the held-out edges of the share of held-out edges among all that are at most as far."""
+    """The mean over the held-out ties of the share of held-out ties among all that are at most as far."""
     negatives: int
-    """How many non-edges the edges were ranked against."""
+    """How many untied pairs the ties were ranked against."""
 
 
 def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
-    """Take a share of the edges, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
+    """Take a share of the ties, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
     chosen = _drawn(graph.n_edges, share, seed)
     kept = np.delete(np.arange(graph.n_edges), chosen)
     ways = None if graph.directions is None else graph.directions[kept]
@@ -84,10 +84,10 @@ def link_prediction(
     seed: int = 0,
     **options: Unpack[PassOptions],
 ) -> LinkPrediction:
-    """Rank held-out edges against non-edges by distance, the closest first.
+    """Rank held-out ties against untied pairs by distance, the closest first.
 
-    ``graph`` is whole, held-out edges included; the points [n, d] were trained without them. ``held_out`` are [h, 2]
-    edges of it, as from `hold_out_edges`. ``negatives`` are ``"all"`` non-edges, in one pass over the pairs, or a
+    ``graph`` is whole, held-out ties included; the points [n, d] were trained without them. ``held_out`` are [h, 2]
+    ties of it, as from `hold_out_edges`. ``negatives`` are ``"all"`` untied pairs, in one pass over the pairs, or a
     number of them, drawn uniformly with replacement, and with a ``seed``.
 
     Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a

@@ -32,8 +32,8 @@ def recall_at_1(graph: Graph, points: Points, manifold: Space, **options: Unpack
 def precision_at_k(graph: Graph, points: Points, manifold: Space, k: int, **options: Unpack[PassOptions]) -> float:
     """The share of neighbours among the k nearest nodes of a node, averaged over the nodes.
 
-    Of equally near nodes the one that comes first is nearer. Nodes without an edge are left out. Nodes with fewer than
-    k neighbours count, so that 1 may be out of reach for k > 1. NaN for a graph without edges. points are [n, d],
+    Of equally near nodes the one that comes first is nearer. Nodes without a tie are left out. Nodes with fewer than
+    k neighbours count, so that 1 may be out of reach for k > 1. NaN for a graph without ties. points are [n, d],
     1 <= k < n; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
@@ -57,8 +57,8 @@ def reconstruction(graph: Graph, points: Points, manifold: Space, **options: Unp
 
         prec(u, v) = |{v' ∈ N(u) : d(u, v') <= d(u, v)}| / |{v' ≠ u : d(u, v') <= d(u, v)}|.
 
-    The mean rank is the mean of rank(u, v) over all (u, v), each edge taken both ways; the mean average precision is
-    the mean over the nodes of the mean of prec(u, v) over N(u). Nodes without an edge are left out; both are NaN for a
+    The mean rank is the mean of rank(u, v) over all (u, v), each tie taken both ways; the mean average precision is
+    the mean over the nodes of the mean of prec(u, v) over N(u). Nodes without a tie are left out; both are NaN for a
     graph without edges.
 
     points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
@@ -92,7 +92,7 @@ class ViolatedOrders(NamedTuple):
     """What `violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
 
     edges_vs_nonedges: float
-    """The share of all (edge, non-edge) in which the edge is not the closer pair."""
+    """The share of all (tie, untied pair) in which the tie is not the closer pair."""
     all_classes: float
     """The share of all (stronger pair, weaker pair), the paper's e_k and W(e_k), with the stronger not the closer."""
     ties: float

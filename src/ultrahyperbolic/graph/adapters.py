@@ -44,7 +44,7 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
+        """From any networkx graph. Ties without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
 
         Other attributes of nodes are kept as ``Graph.attributes`` where they are text or numbers.
         """
@@ -105,20 +105,20 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per edge."""
+        """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per tie."""
         where = name or "PyG data"
         if getattr(data, "edge_index", None) is None:
-            raise GraphError(f"{where}: no edge_index; a Data with edges is needed")
+            raise GraphError(f"{where}: no edge_index; a Data with ties is needed")
         first, second = data.edge_index.cpu().numpy().astype(np.int64)
         weights = None if weight is False else getattr(data, weight or "edge_weight", None)
         if weight and (weights is None or weights.numel() != len(first)):
-            raise GraphError(f"{where}: {weight!r} must hold one number per edge")
+            raise GraphError(f"{where}: {weight!r} must hold one number per tie")
         attributes = getattr(data, "edge_attr", None)
         if weight is None and weights is None and attributes is not None and attributes.numel() == len(first):
             weights = attributes
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), where)
-        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{where}, edge {row} (from 0)")
+        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{where}, tie {row} (from 0)")
         rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, weight_name=weight, name=name)
 
@@ -181,7 +181,7 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a square array of weights, 0 where there is no edge; ``ids`` names its rows. Default: 0 to n - 1.
+        """From a square array of weights, 0 where there is no tie; ``ids`` names its rows. Default: 0 to n - 1.
 
         >>> import numpy as np
         >>> from ultrahyperbolic.graph import Graph
@@ -211,7 +211,7 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a data frame with one row per edge; columns are found as `read_graph` finds them."""
+        """From a data frame with one row per tie; columns are found as `read_graph` finds them."""
         import pandas as pd
 
         names, where = list(frame.columns), name or "data frame"
@@ -257,7 +257,7 @@ class Adapters(BaseGraph):
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table``, or a table that Arrow can take over, such as polars' and DuckDB's, with one row per
-        edge; columns are found as `read_graph` finds them.
+        tie; columns are found as `read_graph` finds them.
         """
         pyarrow = need("pyarrow", "Graph.from_arrow")
         from .encode import arrow_values, choose_arrow_columns, rows_of_arrow

@@ -1,4 +1,4 @@
-"""Ids, edges and weights: what readers make of a file, folders keep and notebooks show."""
+"""Ids, ties and weights: what readers make of a file, folders keep and notebooks show."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,10 +44,10 @@ class BaseGraph:
             ways = owned(self.directions, np.float64)
             object.__setattr__(self, "directions", ways)
             if ways.shape != (self.n_edges, 2):
-                raise GraphError(f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} edges")
+                raise GraphError(f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} ties")
             if not ((ways >= 0.0).all() and np.array_equal(ways.sum(1), self.weights)):
                 raise GraphError(
-                    f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge"
+                    f"{self._name}: the weights of both directions, 0 or more, must add up to that of the tie"
                 )
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
         # What could not be saved later, after a training, is refused here.
@@ -142,7 +142,7 @@ class BaseGraph:
 
     @property
     def n_edges(self) -> int:
-        """The number of edges."""
+        """The number of ties."""
         return len(self.edges)
 
     @cached_property
@@ -152,7 +152,7 @@ class BaseGraph:
 
     @cached_property
     def degree(self) -> Ints:
-        """[n] the number of edges at each node."""
+        """[n] the number of ties at each node."""
         return frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
 
     @cached_property
@@ -163,7 +163,7 @@ class BaseGraph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256 over ids, edges and weights, in hexadecimal: the same in every process and on every machine.
+        """The sha256 over ids, ties and weights, in hexadecimal: the same in every process and on every machine.
 
         Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
         """
@@ -175,7 +175,7 @@ class BaseGraph:
 
 
 def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
-    """The policies, with the number of nodes that kept their row without an edge."""
+    """The policies, with the number of nodes that kept their row without a tie."""
     counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
     alone = np.ones(n_nodes, dtype=bool)
     alone[edges] = False

@@ -92,7 +92,7 @@ def sniff(
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
     if (widest := max(map(len, table))) > COLUMNS:
-        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
+        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: not an edge list")
     first_row = [cell.strip() for cell in table[0]]
     is_open = False
     if header is None:

@@ -39,9 +39,9 @@ class Graph(Adapters, StoredGraph):
     ids, labels, attributes
         The node ids, in order; a label for some or all of them; further columns of the table of nodes, [n] by name.
     edges, weights
-        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once, and the weight [m] of each.
+        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each tie once, and the weight [m] of each.
     directions
-        Of a directed graph [m, 2] the weight from i to j and that from j to i, which add up to the weight of the edge;
+        Of a directed graph [m, 2] the weight from i to j and that from j to i, which add up to the weight of the tie;
         0 for no tie. ``None``: ties have no direction.
     policies
         How often each policy was applied on the way here; what never happened is not listed.
@@ -71,7 +71,7 @@ class Graph(Adapters, StoredGraph):
     ) -> Self:
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
 
-        ``weights`` has one number per edge, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
+        ``weights`` has one number per tie, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
         a mapping from id to label: see `with_nodes`. ``repeated``, ``weights_are_distances`` and ``directed`` are those
         of `read_graph`, and ``name`` is what messages call the graph.
         """
@@ -79,7 +79,7 @@ class Graph(Adapters, StoredGraph):
         sizes = {len(edge) if isinstance(edge, (tuple, list)) else 0 for edge in edges}
         if not sizes <= {2} and (weights is not None or not sizes <= {3}):
             wanted = "a pair (id, id)" if weights is not None else "a pair (id, id), or each a triple (id, id, weight)"
-            raise GraphError(f"{name or 'the edges'}: each edge must be {wanted}")
+            raise GraphError(f"{name or 'the ties'}: each tie must be {wanted}")
         if sizes == {3}:
             weights = list(map(itemgetter(2), edges))
         ends = list(chain.from_iterable(map(itemgetter(0, 1), edges)))
@@ -124,11 +124,11 @@ class Graph(Adapters, StoredGraph):
         if first.shape != second.shape:
             raise GraphError(f"first and second must have one length, got {len(first)} and {len(second)}")
         if min(first.min(initial=0), second.min(initial=0)) < 0 or used > len(node_ids):
-            raise GraphError(f"{name or 'the edges'}: positions must lie between 0 and {len(node_ids) - 1}")
+            raise GraphError(f"{name or 'the ties'}: positions must lie between 0 and {len(node_ids) - 1}")
         floats = None if weights is None else as_floats(weights, name)
         if floats is not None and floats.shape != first.shape:
-            raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
-        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
+            raise GraphError(f"{name or 'the ties'}: {len(first)} ties and {len(floats)} weights")
+        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{name or 'the ties'}, row {row} (from 0)")
         rules = Policies(repeated, "sum", weights_are_distances, directed)
         return cls.from_rows(rows, kind="list", rules=rules, name=name)
 
@@ -161,7 +161,7 @@ class Graph(Adapters, StoredGraph):
 
     @cached_property
     def classes(self) -> Ints:
-        """[m] the capacity class of each edge: ``capacities[classes]`` is ``weights``."""
+        """[m] the capacity class of each tie: ``capacities[classes]`` is ``weights``."""
         return frozen(np.searchsorted(self.capacities, self.weights), np.int64)
 
     @cached_property
@@ -177,13 +177,13 @@ class Graph(Adapters, StoredGraph):
 
     @cached_property
     def neighbor_weights(self) -> Floats:
-        """[2m] the weights of the edges of each node, in the order of `neighbor_lists`."""
+        """[2m] the weights of the ties of each node, in the order of `neighbor_lists`."""
         (i, j), n = self.edges.T, self.n_nodes
         return frozen(np.tile(self.weights, 2)[np.argsort(np.concatenate((i * n + j, j * n + i)))], np.float64)
 
     @property
     def isolated(self) -> Bools:
-        """[n] whether a node has no edge."""
+        """[n] whether a node has no tie."""
         return np.asarray(self.degree == 0)
 
     def adjacency(self) -> scipy.sparse.csr_array:

@@ -1,4 +1,4 @@
-"""How many edges apart nodes are: one breadth-first search, from 64 nodes at once."""
+"""How many ties apart nodes are: one breadth-first search, from 64 nodes at once."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -132,9 +132,9 @@ def distinct_ids(ids: Sequence[Hashable], name: str | None, *, once: bool = Fals
     try:
         order = dict.fromkeys(ids)
     except TypeError:
-        raise GraphError(f"{name or 'the edges'}: ids must be hashable") from None
+        raise GraphError(f"{name or 'the ties'}: ids must be hashable") from None
     if any(node is None or node != node for node in order):
-        raise GraphError(f"{name or 'the edges'}: an id is missing (None or NaN)")
+        raise GraphError(f"{name or 'the ties'}: an id is missing (None or NaN)")
     if once and len(order) < len(ids):
         seen: set[Hashable] = set()
         again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]

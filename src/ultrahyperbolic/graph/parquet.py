@@ -42,7 +42,7 @@ class CheckedParquet:
         self._size = os.path.getsize(path)
         self._most = most_bytes(self._size)
         if columns > COLUMNS:
-            raise GraphError(f"{path}: {columns} columns, and at most {COLUMNS} are read: no list of edges")
+            raise GraphError(f"{path}: {columns} columns, and at most {COLUMNS} are read: not an edge list")
         if self.rows > most_rows(self._size):
             raise GraphError(
                 f"{path}: {self.rows} rows in {self._size} bytes, and so small a file may have "

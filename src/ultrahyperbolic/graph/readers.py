@@ -55,7 +55,7 @@ def read_graph(
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Default: detected.
     header
-        Of text: whether the first row names the columns. Default: detected, with a warning where it is not plain.
+        Of text: whether the first row names the columns. Default: detected, with a warning where it is doubtful.
     source, target
         The columns of the two ends, by name or by position from 0. Default: columns of known names (source and target,
         src and dst, from and to, ...), else the first two; but where one of these holds numbers or dates, such as a
@@ -74,10 +74,10 @@ def read_graph(
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are
-        kept as ``Graph.attributes``. Nodes without an edge keep their row and are counted as isolated.
+        kept as ``Graph.attributes``. Nodes without a tie keep their row and are counted as isolated.
     repeated
-        What rows that give one edge again, or reversed, become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A
-        list that gives *every* edge both ways with equal weight holds each edge once.
+        What rows that give one tie again, or reversed, become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A
+        list that gives *every* tie both ways with equal weight holds each tie once.
     asymmetric
         What a matrix or a directed graph whose directions differ becomes: ``"sum"``, S = C + Cᵀ as in the paper, or
         ``"error"``. A symmetric one is taken as it is.
@@ -174,7 +174,7 @@ def is_anndata(data: object) -> bool:
 def as_graph(data: object, **options: object) -> Graph:
     """A `Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, an AnnData, or a list of pairs.
 
-    A table, of pandas, pyarrow, polars or DuckDB, has one row per edge. A list has pairs, or triples (id, id, weight).
+    A table, of pandas, pyarrow, polars or DuckDB, has one row per tie. A list has pairs, or triples (id, id, weight).
     ``options`` go to the reader or constructor that the object needs, for example ``weight="calls"``; a ``Graph`` is
     returned as it is and takes none.
 
@@ -190,9 +190,7 @@ def as_graph(data: object, **options: object) -> Graph:
     if isinstance(data, (list, tuple, Iterator)):
         weight = options.pop("weight", None)
         if weight is not None and weight is not False:
-            raise GraphError(
-                f"a list of edges has no columns: its weights are the third of each triple, got {weight!r}"
-            )
+            raise GraphError(f"an edge list has no columns: its weights are the third of each triple, got {weight!r}")
         return Graph.from_edges([edge[:2] for edge in data] if weight is False else data, **cast("Any", options))
     libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
     make = next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)

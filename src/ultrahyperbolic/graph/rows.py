@@ -85,14 +85,14 @@ def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
         if outside.any():
             k = int(outside.argmax())
             why = f"joins the nodes {i[k]} and {j[k]}: give positions i < j from 0 to {n_nodes - 1}"
-            raise GraphError(f"{name}: edge {before + k} (from 0) {why}")
+            raise GraphError(f"{name}: tie {before + k} (from 0) {why}")
         if (disorder := (i[1:] < i[:-1]) | ((i[1:] == i[:-1]) & (j[1:] <= j[:-1]))).any():
             k = before + int(disorder.argmax()) + 1
-            raise GraphError(f"{name}: edge {k} (from 0) does not come after the one before: sort them, each once")
+            raise GraphError(f"{name}: tie {k} (from 0) does not come after the one before: sort them, each once")
         if (wrong := ~((here > 0) & (here < np.inf))).any():
             k = int(wrong.argmax())
             why = f"weighs {here[k]:g}: a weight is a finite number above 0"
-            raise GraphError(f"{name}: edge {start + k} (from 0) {why}")
+            raise GraphError(f"{name}: tie {start + k} (from 0) {why}")
 
 
 def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -129,4 +129,4 @@ def as_floats(values: ArrayLike | Sequence[ArrayLike], name: str | None) -> Floa
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
+        raise GraphError(f"{name or 'the ties'}: the weights must be numbers") from None

@@ -167,7 +167,7 @@ class _CleanLines:
                 end = block.rfind(b"\n") + 1
                 if end == 0 and len(rest) + len(block) >= _BLOCK:
                     raise GraphError(
-                        f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges"
+                        f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: not an edge list"
                     )
                 if end:
                     yield self._clean(b"".join((rest, memoryview(block)[:end])))

@@ -95,7 +95,7 @@ def embed_sampled(
             minutes = progress.seconds * progress.total / 60
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
             logging.getLogger("ultrahyperbolic").warning(
-                f"{SAMPLES:,} samples an edge: {progress.seconds:.1f} s an iteration, about {whole} for the "
+                f"{SAMPLES:,} samples per tie: {progress.seconds:.1f} s an iteration, about {whole} for the "
                 f"{progress.total:,} iterations of this training"
             )
         callback(progress)

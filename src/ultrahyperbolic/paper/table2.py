@@ -202,7 +202,7 @@ class Results:
         if not columns:
             return [f"{table.title}: no column is finished yet."]
         count = max(len(scores) for scores in self.scores.values())
-        drawn = "the exact loss" if self.loss == "exact" else f"{SAMPLES:,} non-edges an edge drawn anew each iteration"
+        drawn = "the exact loss" if self.loss == "exact" else f"{SAMPLES:,} untied pairs per tie, drawn each iteration"
         spread = "seed 0" if count == 1 else f"{count} seeds: mean ± standard deviation (n - 1)"
         lines = [
             f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, {self.iterations:,}",

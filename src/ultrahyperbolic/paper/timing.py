@@ -83,7 +83,7 @@ def _coauthors(figures: Figures) -> list[str]:
     figures["published_nips_seconds"] = NIPS_PUBLISHED
     config = configured(coauthor_settings(q=1), p=3, q=1)
     problem = problem_of(graph, [config])
-    rows = [("paper: 42,000 non-edges an edge drawn anew each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)]
+    rows = [("paper: 42,000 untied pairs per tie, drawn each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)]
 
     def add(loss: str, device: str, engine: Engine, iterations: int, label: str) -> None:
         seconds = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations

@@ -677,10 +677,8 @@
   const lower = nodes.name.map((name, k) => [name.toLowerCase(), (nodes.id ? nodes.id[k] : "").toLowerCase()]);
 
   function matches() {
-    const query = state.query.toLowerCase();
-    if (!query) return nodes.name.map((_, k) => k);
-    const found = [];
-    lower.forEach(([name, text], k) => { if (name.includes(query) || text.includes(query)) found.push(k); });
+    const query = state.query.toLowerCase(), found = [];
+    lower.forEach(([name, text], k) => { if (query && (name.includes(query) || text.includes(query))) found.push(k); });
     return found;
   }
 
@@ -695,11 +693,10 @@
     state.query = text.trim();
     $("find").value = text;
     const found = matches();
-    state.page = 0;
-    mark(state.query ? best(found) : -1, found.length);
+    mark(best(found), found.length);
   }
 
-  // A node that is pointed out by its position: the search is cleared, so that the table has all rows.
+  // A node that is clicked, or reached by the keyboard: the search is over.
   function choose(k) {
     if (k >= count) {
       say(make("strong", {}, label(nameOf(k))), " is not one of the nodes shown on this page.");
@@ -707,7 +704,7 @@
     }
     state.query = "";
     $("find").value = "";
-    mark(k, count);
+    mark(k, 1);
   }
 
   function say(...parts) { $("found").replaceChildren(...parts); }
@@ -720,7 +717,7 @@
       if (state.query) say(`No matching node${rest}.`);
       else say();
     } else {
-      const others = state.query && found > 1 ? ` (${whole(found)} matches; press Enter for the next)` : "";
+      const others = found > 1 ? ` (${whole(found)} matches; press Enter for the next)` : "";
       const line = [make("strong", {}, label(nodes.name[k])), " · ", facts(k)], more = details(k);
       if (more.length) line.push(" · ", ...more);
       say(...line, others);
@@ -741,8 +738,7 @@
     const row = $("rows").querySelector(".chosen"), box = $("scroll");
     if (row) {
       const top = row.offsetTop - $("heads").offsetHeight, bottom = row.offsetTop + row.offsetHeight;
-      if (top < box.scrollTop) box.scrollTop = top;
-      else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
+      if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = (top + bottom - box.clientHeight) / 2;
     }
     const { top, bottom, height } = $("map-plot").getBoundingClientRect();
     const bar = document.querySelector(".bar").offsetHeight;
@@ -751,8 +747,7 @@
 
   function next() {
     const found = matches();
-    if (!state.query || !found.length) return;
-    mark(found[(found.indexOf(state.chosen) + 1) % found.length], found.length);
+    if (found.length) mark(found[(found.indexOf(state.chosen) + 1) % found.length], found.length);
   }
 
   // --- the table ----------------------------------------------------------------------------------------------
@@ -785,26 +780,23 @@
 
   const classes = (column) => `${column.kind === "number" && column.key !== "rank" ? "number" : ""}${column.extra ? " extra" : ""}${column.key === "colour" ? " colour" : ""}`;
 
-  function sorted(found) {
+  function sorted() {
     const { values, kind } = COLUMNS.find((column) => column.key === state.key), text = kind === "text";
     const collator = new Intl.Collator("en", { numeric: true });
     const order = text ? (a, b) => collator.compare(values[a], values[b]) || a - b : (a, b) => values[a] - values[b] || a - b;
-    return found.sort(state.down ? (a, b) => order(b, a) : order);
+    return [...nodes.name.keys()].sort(state.down ? (a, b) => order(b, a) : order);
   }
 
   function showTable(follow) {
-    const found = sorted(matches());
-    const pages = Math.max(1, Math.ceil(found.length / state.rows));
-    if (follow && state.chosen >= 0 && found.includes(state.chosen))
-      state.page = Math.floor(found.indexOf(state.chosen) / state.rows);
+    const order = sorted(), pages = Math.max(1, Math.ceil(count / state.rows));
+    if (follow) state.page = Math.floor(Math.max(order.indexOf(state.chosen), 0) / state.rows);
     state.page = Math.min(state.page, pages - 1);
-    const first = state.page * state.rows, here = found.slice(first, first + state.rows);
+    const first = state.page * state.rows, here = order.slice(first, first + state.rows);
     scale = here.length ? [Math.min(...here.map((k) => lowest(k))), Math.max(...here.map((k) => highest(k)))] : [1, 1];
     for (const column of COLUMNS)
       column.element.setAttribute("aria-sort", column.key === state.key ? (state.down ? "descending" : "ascending") : "none");
     $("rows").replaceChildren(...here.map(row));
-    $("page").textContent = found.length
-      ? `${whole(first + 1)}–${whole(first + here.length)} of ${whole(found.length)}` : "no matching node";
+    $("page").textContent = `${whole(first + 1)}–${whole(first + here.length)} of ${whole(count)}`;
     $("previous").disabled = state.page === 0;
     $("next").disabled = state.page >= pages - 1;
   }

@@ -38,11 +38,10 @@ def title(contents: Contents) -> str:
 
 def heading(contents: Contents, title: str | None) -> str:
     """The same, or what was given as the title, as a heading."""
-    counts = ", ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
     where = _geometry_markup(contents.embedding)
     geometry = contents.embedding.geometry
     kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
-    return f"<bdi>{escape(title or _name(contents))}</bdi><small>{counts}, embedded in {kind}{where}</small>"
+    return f"<bdi>{escape(title or _name(contents))}</bdi><small>Embedded in {kind}{where}</small>"
 
 
 def unfinished_note(record: RunRecord) -> str:
@@ -69,7 +68,8 @@ def _size(contents: Contents) -> str:
     words = " and ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
     if graph is not None and graph.n_edges:
         sizes = np.bincount(components(graph))
-        words += f", in {len(sizes):,} parts, the largest of {sizes.max():,}" if len(sizes) > 1 else ", in one piece"
+        words += f", in {_counted(len(sizes), 'component')}"
+        words += f", the largest of {sizes.max():,}" if len(sizes) > 1 else ""
     return f"The network has {words}."
 
 
@@ -111,7 +111,7 @@ def _centre(contents: Contents) -> str:
     if shows_hierarchy(contents.measures):
         are, near = ("nodes are", "they lie") if len(top) > 1 else ("node is", "it lies")
         whole = contents.graph is None or not components(contents.graph).any()
-        others = "all the others" if whole else "the others of their part"
+        others = "all the others" if whole else "the others of their component"
         return f"The most central {are} {join_words(top)}: {near} closest to {others}."
     have = "have" if len(top) > 1 else "has"
     return f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
@@ -225,9 +225,9 @@ def ranking_note(contents: Contents) -> str:
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
     said.append(f"In brackets: {escape(interval_words(contents.embedding))}. The longer the bar, the better the rank; ")
     said[-1] += "the line at its end is the interval."
-    nodes = contents.data["nodes"]
-    if alike := alike_words({name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")}):
-        said.append(f"Neighbouring ranks of the first ten that cannot be told apart: {alike}.")
+    if alike := alike_words({name: contents.data["nodes"][name][:10] for name in ("rank", "rank_low", "rank_high")}):
+        unbroken = alike.replace("–", "–\N{WORD JOINER}")
+        said.append(f"Neighbouring ranks of the first ten that cannot be told apart: {unbroken}.")
     if contents.embedding.is_directed:
         said.append(f"By height: {escape(interval_words(contents.embedding, 'height'))}.")
     if not contents.shown.whole:
