@@ -228,6 +228,7 @@ def _whole_fields(data: bytes) -> Iterator[bytes]:
 
 def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: Exception) -> GraphError:
     """Why Arrow could not parse the file: the first row that is not as the others."""
+    advice = "correct it, or leave bad rows out with --skip-bad-rows (skip_bad_rows=True)"
     try:
         for k, (line, row) in enumerate(records(dialect)):
             place = f"{dialect.path}, line {line}"
@@ -236,11 +237,11 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 shown = repr(text if len(text) <= 60 else text[:57] + "...")
                 hint = " (is a quote left open?)" if "\n" in text else ""
                 counted = f"{len(row)} column{'s' * (len(row) != 1)}"
-                return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}")
+                return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}; {advice}")
             if weight is not None and (k or dialect.header is None) and not is_number(row[weight], dialect.point):
                 ends = " - ".join(repr(row[column].strip()) for column in ids)
                 place += f" ({ends})" if ends else ""
-                return GraphError(f"{place}: the weight {row[weight]!r} is not a number: correct it")
+                return GraphError(f"{place}: the weight {row[weight]!r} is not a number: {advice}")
     except GraphError as found:
         return found
     except OSError:

@@ -110,7 +110,7 @@ class Plan:
         if given.pop("time_limit") is not None:
             given["iterations"] = config.iterations
         said = where | given | {"seed": self.asked["seed"]}
-        kept = {name: value for name, value in said.items() if name == "seed" or value != usual[name]}
+        kept = {name: value for name, value in said.items() if name == "seed" or value not in (usual[name], None)}
         return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")
 
 
