@@ -34,7 +34,7 @@ BITS = {
     "flat": "706d8c92d2440e27",
     "popular": "f57d1d143dbc8597",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "3f19b27c3300c45a",
+    "slabs": "caecee820716489c",
     "single": "6114dfb0fcb03785",
 }
 

@@ -17,8 +17,8 @@ from .arguments import Prepared
 from .offsets import add_offset, both_ways, spring_of, stretched
 from .streaming import add_pair, copy, evaluate, half_chord, half_chords, scale_of, smallest
 
-# A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
-_FEW, _LONGEST = 8, 1 << 22
+# A list of more than one pair in _FEW saves little, and one longer than _LONGEST takes too much memory.
+_FEW, _LONGEST = 4, 1 << 22
 # A pair counts up to this many temperatures beyond the nearest one: the rest, all together, is below 1e-9 of the sum.
 _COUNTS = 32.0
 # How far beyond what counts a pair is listed: in units of how far that reaches, and of the usual bounds of w.
