@@ -100,8 +100,8 @@ def _communities(contents: Contents) -> str:
         best = sorted(own, key=lambda k: -strength[k])[:2] if strength else own[:2]
         told.append(f"{join_words([short_name(names[k]) for k in best])} ({size:,})")
     where = "" if contents.shown.whole else " among the nodes shown"
-    largest = "they are" if len(sizes) <= _TOLD else "the largest are"
-    return f"There are {len(sizes):,} communities{where}; by their strongest members, {largest} {'; '.join(told)}."
+    largest = "" if len(sizes) <= _TOLD else ". The largest"
+    return f"There are {len(sizes):,} communities{where}{largest}, by their strongest members: {'; '.join(told)}."
 
 
 def _centre(contents: Contents) -> str:
