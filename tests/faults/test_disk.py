@@ -85,7 +85,7 @@ def test_a_read_only_folder_is_named_and_left(begun):
 
 def test_what_a_killed_process_left_half_written_is_removed(call, begun):
     begun()
-    left = [Path("club", f".{name}.123") for name in (CHECKPOINT, "run.json", "embedding.parquet")]
+    left = [Path("club", f".{name}.123") for name in (CHECKPOINT, "run.json", "embedding.parquet", "report.html")]
     for path in left:
         path.write_bytes(b"half")
     Path("club/notes.txt").write_text("mine")

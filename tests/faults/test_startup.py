@@ -44,8 +44,8 @@ def start(folder, *words, **environment):
 def check_answer(process):
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
-    (line,) = err.splitlines()
-    assert line.startswith("interrupted"), err
+    assert err.startswith("interrupted"), err
+    assert len(err.splitlines()) == 1, err
     return out
 
 

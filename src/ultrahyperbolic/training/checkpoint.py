@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embedding.record import Json, RunRecord
-from ..embedding.store import RECORD, TABLE, finish_save
+from ..embedding.store import RECORD, REPORT, TABLE, finish_save
 from ..engines.base import FIELDS, OF_NODES, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
 from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
@@ -121,7 +121,7 @@ def locked(folder: Path) -> Iterator[None]:
         handle = os.open(folder, os.O_RDONLY)
     except PermissionError:  # some systems open no folders
         handle = None
-    names = (TABLE, RECORD, CHECKPOINT)
+    names = (TABLE, RECORD, CHECKPOINT, REPORT)
     try:
         if handle is not None and lock(handle) is False:
             text = f"{folder} is being trained into by another process: wait for it, or name another folder"
