@@ -164,9 +164,7 @@ def test_the_lead_tells_the_size_the_communities_the_centre_and_what_fits_worst(
     found = Embedding(list("abcdexy"), places, Euclidean(1), {"measures": {"spearman_all": 0.9}}, path)
     about = read(found.with_attributes(cluster=np.array([0, 0, 1, 1, 1, 2, 2]))).sections["about"]
     assert "The network has 7 nodes and 5 ties, in 2 components, the largest of 5." in about
-    assert (
-        "There are 3 communities, by their strongest members: c and d (3); b and a (2); x and y (2)." in about
-    )
+    assert "There are 3 communities, by their strongest members: c and d (3); b and a (2); x and y (2)." in about
     assert "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties." in " ".join(about.split())
     assert "they lie closest to the others of their component" in about
     ranking = read(found).sections["ranking"]
