@@ -334,10 +334,11 @@ def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
 
 def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
     stderr, seen = terminal(), []
-    # A bar is drawn every tenth of a second, and this training may be over sooner.
+    # A bar is drawn every tenth of a second, and this training may be over sooner: it rests once.
+    rests = iter([0.3])
     shown = uh.embed(
         uh.datasets.karate(), p=2, q=1, iterations=4000,
-        callback=lambda _: (seen.append(len(passes)), time.sleep(0.3))[0],
+        callback=lambda _: (seen.append(len(passes)), time.sleep(next(rests, 0.0)))[0],
     )  # fmt: skip
     assert seen
     assert not any(seen)
@@ -352,7 +353,8 @@ def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
 def test_the_bar_needs_no_rich(terminal, monkeypatch):
     stderr = terminal()
     monkeypatch.setitem(sys.modules, "rich", None)
-    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000, callback=lambda _: time.sleep(0.3))
+    rests = iter([0.3])
+    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000, callback=lambda _: time.sleep(next(rests, 0.0)))
     assert "training" in stderr.getvalue()
 
 
