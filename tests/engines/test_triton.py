@@ -325,3 +325,25 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bit
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(losses[2], losses[3], rtol=1e-9)
     assert not np.allclose(losses[0], losses[2], rtol=1e-6), "another sum is another loss"
+
+
+@pytest.mark.parametrize("popular", [True, *slow(False)])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(12, 2), *slow(PseudoHyperboloid(3, 0), Euclidean(4))], ids=str)
+def test_products_of_matrices_give_what_differences_of_coordinates_do(monkeypatch, manifold, popular):
+    """Of a graph that is trained on parts alone, whose cells are as large as the tiles of these."""
+    monkeypatch.setattr(cuda, "EXACT_NODES_ON_CUDA", 0)
+    monkeypatch.setattr(passes, "BITMAP_NODES", 0)
+    monkeypatch.setattr(reference, "CELL", (64, 64))
+    n, ones = 150, np.ones(2)
+    pairs, points = random_pairs(n, "tied", degree=20), spread_points(manifold, n, scale=0.3)
+    schedule = Schedule(0.05 * ones, 1e-4 * ones, 1e-3 * ones, 0.01 * ones, parts=2)
+    spec = RunSpec(manifold, schedule, "smoothed", keep="last", popularity=popular)
+    found = []
+    for make in (SINGLE, ReferenceEngine):
+        state = BatchState.start([points])
+        found.append((make(pairs, [spec]).advance(state, 2), state.points, state.offsets))
+    (losses, ends, offsets), (wanted, true_ends, true_offsets) = found
+    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    # Of moves of 0.01, in float32.
+    np.testing.assert_allclose(ends, true_ends, atol=1e-5)
+    np.testing.assert_allclose(offsets, true_offsets, atol=1e-5)

@@ -29,8 +29,8 @@ _OF_ALL_PAIRS: tuple[Backend, ...] = ("triton", "numba", "reference")
 _COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
-# A GPU looks at one in this many parts of the pairs, where these are no more than it sees in a millisecond or two.
-_PARTS_ON_CUDA, _PAIRS_ON_CUDA = 50, 200_000_000
+# A GPU compares a node with one in this many others, and with no more than the second.
+_PARTS_ON_CUDA, _MOST_ON_CUDA = 50, 2000
 # A CPU that looks at parts of the pairs alone takes this share of the iterations, and a node meets more others in each:
 # the sums over ties, which run on one core, are then a smaller part of the time.
 FEWER, _MEETS_ALONE = 0.5, 256
@@ -190,7 +190,7 @@ def others_met(machine: Machine, n_nodes: int) -> int:
     """Approximate number of nodes each is compared with per iteration of descent: more in large graphs."""
     if machine.backend != "triton":
         return MEETS if ends_exactly(n_nodes, machine) else _MEETS_ALONE
-    return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _PAIRS_ON_CUDA // n_nodes))
+    return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _MOST_ON_CUDA))
 
 
 def find_device(device: str | torch.device) -> torch.device:

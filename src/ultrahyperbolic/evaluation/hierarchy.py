@@ -15,7 +15,7 @@ from ..graph import Graph
 from ..graph.flow import pagerank
 from ..graph.hops import components, hop_sums
 from ..lazy import Tensor, torch
-from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of, usable_threads
+from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.reference import popularity_array, popularity_of
 from ..spaces import Geometry, Space, manifold_of
 from .inputs import as_scores, check_points
@@ -289,6 +289,6 @@ def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Flo
 
 def _closeness(graph: Graph, sources: Ints) -> Floats:
     """r/(n - 1) · r/Σ_j hops(i, j) [n], over the r sources that are reached from i."""
-    n, (hops, reached) = graph.n_nodes, hop_sums(graph, sources, usable_threads())
+    n, (hops, reached) = graph.n_nodes, hop_sums(graph, sources)
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
     return near * reached / max(n - 1, 1)

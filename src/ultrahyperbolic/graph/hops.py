@@ -14,10 +14,12 @@ WORD = 64
 """From how many nodes one search goes, a bit of a word for each."""
 SEARCH_BYTES = 64 << 20
 """What a search takes at most, beside 32 bytes per edge and per node."""
+AT_ONCE = 4
+"""How many searches run at once."""
 # Where the nodes of a level have fewer than one in this many edges, only these are followed.
 _FEW = 8
 # Nodes of a level whose bits are written to the table at once.
-_AT_ONCE = 1 << 14
+_NODES = 1 << 14
 _BITS_SET: Ints = sum((np.arange(1 << 16) >> bit & 1 for bit in range(1, 16)), np.arange(1 << 16) & 1)
 
 Table = NDArray[np.int32]
@@ -26,25 +28,30 @@ Table = NDArray[np.int32]
 def hops_from(graph: Graph, sources: Ints) -> Table:
     """The length of the shortest path from each source to every node: [k, n], -1 where there is none."""
     hops = np.empty((len(sources), graph.n_nodes), dtype=np.int32)
-    for start in range(0, len(sources), WORD):
+    _ = graph.neighbor_lists, graph.degree  # made once, before threads ask for them
+
+    def search(start: int) -> None:
         some = sources[start : start + WORD]
         table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # a node's hops lie together
         table[some, np.arange(len(some))] = 0
         for level, nodes, words in levels_from(graph, some):
-            for first in range(0, len(nodes), _AT_ONCE):
-                here = slice(first, first + _AT_ONCE)
+            for first in range(0, len(nodes), _NODES):
+                here = slice(first, first + _NODES)
                 raw = words[here].astype("<u8").view(np.uint8).reshape(-1, 8)
                 bits = np.unpackbits(raw, axis=1, count=len(some), bitorder="little")
                 table[nodes[here]] += np.int32(level + 1) * bits
         hops[start : start + WORD] = table.T
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(search, range(0, len(sources), WORD)))
     return hops
 
 
-def hop_sums(graph: Graph, sources: Ints, threads: int = 1) -> tuple[Ints, Ints]:
+def hop_sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
     """The sum of each node's hops to the sources that it is joined with, and how many these are, [n] each."""
     _ = graph.neighbor_lists  # made once, before threads ask for it
     sums = np.zeros((2, graph.n_nodes), dtype=np.int64)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
         for some in pool.map(partial(_sums_of_word, graph), words):
             sums += some

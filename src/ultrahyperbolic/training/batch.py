@@ -15,7 +15,7 @@ from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Machine, Problem
 from ..engines.callbacks import follow_spread, follow_springs, guard
 from ..engines.communicator import communicator
-from ..engines.registry import make_engine
+from ..engines.registry import ends_exactly, make_engine, resolve
 from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
 from .config import TrainingConfig
 from .finish import Finishing
@@ -68,11 +68,15 @@ class Batch:
                 seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
                 share=partial(_decided, state, self.machine),
             )
-            # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
+            # Whatever happened, nothing is worse than where it started, if losses compare: those of parts do not. Whoever
+            # cannot wait takes what there is.
             after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
             if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
                 after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
-                worse = ~(after <= before)
+                machine = resolve(self.machine, n := self.problem.pairs.n_nodes)
+                worse = ~np.isfinite(after)
+                if machine.backend == "sampled" or ends_exactly(n, machine):
+                    worse |= after > before
             state = replace(  # a checkpoint may have the other
                 state,
                 best=np.where(worse[:, None, None], start, state.best),

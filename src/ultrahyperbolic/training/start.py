@@ -9,6 +9,7 @@ length to everybody, which a few eigenpairs do not show, and what starts far out
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.hops import SEARCH_BYTES, WORD, components, hops_from
+from ..graph.hops import AT_ONCE, SEARCH_BYTES, WORD, components, hops_from
 from ..lazy import torch
 from ..rounding import cosh_of_root
 from ..spaces import Geometry
@@ -27,6 +28,10 @@ from ..spaces import Geometry
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
 # where the table of hops would exceed _ENTRIES.
 _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
+# How often a node that is placed by landmarks is moved to the mean of its neighbours and itself.
+_ROUNDS = 3
+# Nodes of a spectrum that are placed at once.
+_ROWS = 4096
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
@@ -55,11 +60,12 @@ class SpectralStart:
         (geometry,) = geometry.parts
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
-            flat = self._flat.coordinates(geometry.dim, 1.0)
+            flat = self._between_neighbors(self._flat.coordinates(geometry.dim, 1.0))
             return np.asarray(scale * (flat + _jitter(rng, flat.shape)))
         time, space = geometry.time_dimensions, geometry.space_dimensions
         spectrum = self.hyperbolic if space else self._spherical
-        points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)), axis=1)
+        found = spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)
+        points = self._between_neighbors(np.concatenate(found, axis=1))
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
         points += _jitter(rng, points.shape)
@@ -73,6 +79,26 @@ class SpectralStart:
         # φ: the time part rescaled onto the manifold.
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
         return np.asarray(geometry.radius * points)
+
+    def _between_neighbors(self, places: Floats) -> Floats:
+        """Places [n, k] found by landmarks, each averaged with those of its neighbours, as widely spread as before."""
+        if len(self.hops[1]) == len(places):
+            return places
+        (offsets, heads), degree = self.graph.neighbor_lists, self.graph.degree
+        joined = np.flatnonzero(degree)
+
+        def average(column: Floats) -> Floats:
+            found = column
+            for _ in range(_ROUNDS):
+                total = found.copy()
+                total[joined] += np.add.reduceat(found[heads], offsets[joined])
+                found = total / (degree + 1)
+            deviation = found.std()
+            scale = column.std() / deviation if deviation > 0.0 else 1.0
+            return np.asarray(column.mean() + scale * (found - found.mean()))
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return np.stack(list(pool.map(average, places.T.copy())), axis=1)
 
     def _draw_in(self, places: Floats) -> None:
         """Draw nodes with few hops to all others in towards the mean [k] of the places [n, k] of their component.
@@ -138,8 +164,9 @@ class SpectralStart:
 def start_bytes(n: int, m: int, spectra: int) -> int:
     """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
-    counting, placing = 4 * entries + (4 * WORD + 32) * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
-    return max(counting, placing) + 64 * m if spectra else 0
+    counting, placing = 4 * entries + AT_ONCE * ((4 * WORD + 32) * n + SEARCH_BYTES), (5 + 8 * spectra) * entries
+    averaging = 24 * AT_ONCE * m if n > _landmarks(n) else 0
+    return max(counting, placing) + averaging + 64 * m if spectra else 0
 
 
 def _landmarks(n: int) -> int:
@@ -164,8 +191,10 @@ class _Spectrum:
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
         products = np.zeros((len(order), len(self.products)))
-        for k, vector in enumerate(vectors):  # a product of matrices, with its sums in this order
-            products += vector[:, None] * self.products[:, k]
+        for start in range(0, len(self.products), _ROWS):
+            rows = slice(start, start + _ROWS)
+            for vector, column in zip(vectors, self.products[rows].T.copy(), strict=True):
+                products[:, rows] += vector[:, None] * column  # a product of matrices, with its sums in this order
         found = sign * products.T / np.sqrt(np.where(large, values, 1.0)) * large
         return np.ascontiguousarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 

@@ -116,14 +116,15 @@ class _Group:
         self.numbers, self.device = numbers, device
         kind, self.optimizer, self.width, self.time, self.popular, self.parts = shared
         # What an evaluation looks at.
-        self.looks = self.parts if pairs.n_nodes > EXACT_NODES_ON_CUDA else 1
+        alone = pairs.n_nodes > EXACT_NODES_ON_CUDA
+        self.looks = self.parts if alone else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(
             n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
-            popular=self.popular, heights=pairs.heights,
+            popular=self.popular, heights=pairs.heights, products=alone and dtype == torch.float32,
         )  # fmt: skip
 
         def double(*shape: int) -> torch.Tensor:
@@ -189,7 +190,8 @@ class _Group:
     def read_from(self, state: BatchState) -> None:
         """Take the runs' points and record from a batch."""
         for mine, theirs in self._arrays(state):
-            mine.copy_(torch.from_numpy(theirs[self.numbers]).to(self.device))
+            for run, number in enumerate(self.numbers):
+                mine[run].copy_(torch.from_numpy(theirs[number]))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
         self.passes.springs.copy_(self.record[:, SPRING])
         self.iterations.fill_(state.iteration)
@@ -197,7 +199,8 @@ class _Group:
     def write_to(self, state: BatchState) -> None:
         """Put them back."""
         for mine, theirs in self._arrays(state):
-            theirs[self.numbers] = mine.contiguous().cpu().numpy()
+            for run, number in enumerate(self.numbers):
+                torch.from_numpy(theirs[number]).copy_(mine[run])
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""

@@ -7,6 +7,9 @@ import triton.language as tl
 
 from .pair_functions import LOG2_E, both_ways, dissimilarity, exp2, lengthened
 
+# Of products of matrices, a tile is left out whose weights are below 2 to minus this.
+_NEGLIGIBLE = tl.constexpr(60.0)
+
 
 @triton.jit
 def coordinates(points, n, rows, D: tl.constexpr, SPLIT: tl.constexpr):
@@ -66,6 +69,22 @@ def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.conste
 
 
 @triton.jit
+def matrix(points, n, nodes, D: tl.constexpr, WIDTH: tl.constexpr):
+    """The coordinates of a block of nodes [nodes, WIDTH], 0 beyond D."""
+    k = tl.arange(0, WIDTH)[None, :].to(tl.int64)
+    return tl.load(points + k * n + nodes[:, None], mask=(k < D) & (nodes < n)[:, None], other=0.0)
+
+
+@triton.jit
+def half_chords_of_products(x, y, factors, D: tl.constexpr, WIDTH: tl.constexpr):
+    """w of rows [rows, WIDTH] with columns in float32, from their products: the rounding is that of the squares."""
+    k = tl.arange(0, WIDTH)
+    signs = tl.load(factors + k, mask=k < D, other=0.0)[None, :]
+    squares = tl.sum(x * x * signs, 1)[:, None] + tl.sum(y * y * signs, 1)[None, :]
+    return squares - 2.0 * tl.dot(x, tl.trans(y * signs), input_precision="tf32x3")
+
+
+@triton.jit
 def is_edge(bitmap, words, rows, columns):
     """1 where a bitmap leaves a pair out, else 0."""
     word = tl.load(bitmap + rows[:, None] * words + (columns // 32)[None, :])
@@ -82,11 +101,12 @@ def first_tile(begin, block, parts, iteration, BM: tl.constexpr, BN: tl.constexp
 @triton.jit
 def seek(list_columns, at, stop, column):
     """Where in a block's list of columns, from ``at`` on, those from ``column`` on begin."""
-    while at < stop:
-        middle = (at + stop) // 2
-        before = tl.load(list_columns + middle) < column
-        at = tl.where(before, middle + 1, at)
-        stop = tl.where(before, stop, middle)
+    ahead = tl.arange(0, 64)
+    passed = 64
+    while passed == 64:
+        here = tl.load(list_columns + at + ahead, mask=at + ahead < stop, other=2147483647)
+        passed = tl.sum((here < column).to(tl.int32), 0)
+        at += passed
     return at
 
 
@@ -104,12 +124,27 @@ def listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN: tl.con
 
 
 @triton.jit
+def shortest(
+    w, out, offsets, own, columns, n, radius, epsilon,
+    KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
+):  # fmt: skip
+    """What no dissimilarity of a tile is below: that of its least |w|, less the largest offsets."""
+    least = tl.min(tl.min(tl.where(out, 1e4, tl.abs(w)), 1), 0)
+    value, _slope = dissimilarity(tl.zeros([1], w.dtype) + least, radius, epsilon, KIND, COEFFICIENTS, FAST)
+    bound = tl.max(value, 0)
+    if POPULAR:
+        theirs = tl.load(offsets + columns, mask=columns < n, other=float("-inf")).to(w.dtype)
+        bound -= tl.max(tl.max(own, 1), 0) + tl.max(theirs, 0)
+    return bound
+
+
+@triton.jit
 def nearest_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, offsets, heights, springs, bitmap, words,
     list_columns, list_rows, list_starts, list_stops, found, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
-    POPULAR: tl.constexpr, DIRECTED: tl.constexpr,
+    POPULAR: tl.constexpr, DIRECTED: tl.constexpr, PRODUCTS: tl.constexpr,
 ):  # fmt: skip
     """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij - a_i - a_j."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
@@ -118,9 +153,10 @@ def nearest_kernel(
     points += run * (2 * D if SPLIT else D) * n
     factors += run * D
     step = tl.load(iterations + run)
-    x = coordinates(points, n, rows, D, SPLIT)
+    x = matrix(points, n, rows, D, PRODUCTS) if PRODUCTS else coordinates(points, n, rows, D, SPLIT)
     above = tl.full([BM, BN], float("inf"), real)
     below = tl.full([BM, BN], float("-inf"), real)
+    least = tl.full([], float("inf"), real)
     if POPULAR:
         offsets += run * n
         own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
@@ -133,15 +169,25 @@ def nearest_kernel(
     begin = first_tile(tl.maximum(split * tiles, block * BM // BN), block, parts, step, BM, BN)
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
-        w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
+        if PRODUCTS:
+            w = half_chords_of_products(x, matrix(points, n, columns, D, PRODUCTS), factors, D, PRODUCTS)
+        else:
+            w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out, at = listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN, SAMPLED)
         if POPULAR:
-            value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
-            value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
-            above = tl.minimum(above, tl.where(out, float("inf"), value))
+            counts = True
+            if PRODUCTS:
+                bound = shortest(w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR)
+                counts = bound < least
+            if counts:
+                value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+                value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
+                above = tl.minimum(above, tl.where(out, float("inf"), value))
+                if PRODUCTS:
+                    least = tl.min(tl.min(above, 1), 0)
         else:
             above = tl.minimum(above, tl.where(out | (w < 0.0), float("inf"), w))
             below = tl.maximum(below, tl.where(out | (w >= 0.0), float("-inf"), w))
@@ -180,7 +226,7 @@ def pass_kernel(
     list_columns, list_rows, list_starts, list_stops, sums, gradient, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
-    POPULAR: tl.constexpr, DIRECTED: tl.constexpr,
+    POPULAR: tl.constexpr, DIRECTED: tl.constexpr, PRODUCTS: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
     over its columns for each of its rows, into gradient [B, splits, D, n]; with offsets, Σ exp(…) is one row more.
@@ -195,13 +241,17 @@ def pass_kernel(
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
     nearest = tl.load(least + run).to(real)
     r = tl.load(radius + run).to(real)
-    x = coordinates(points, n, rows, D, SPLIT)
+    x = matrix(points, n, rows, D, PRODUCTS) if PRODUCTS else coordinates(points, n, rows, D, SPLIT)
+    own = tl.zeros([BM, 1], real)
     if POPULAR:
         offsets += run * n
         own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
-    pulls = ()
-    for _ in tl.static_range(D):
-        pulls = pulls + (tl.zeros([BM, BN], real),)
+    if PRODUCTS:
+        pulls, pulled = tl.zeros([BM, PRODUCTS], real), tl.zeros([BM], real)
+    else:
+        pulls = ()
+        for _ in tl.static_range(D):
+            pulls = pulls + (tl.zeros([BM, BN], real),)
     total = tl.zeros([BM, BN], real)
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
@@ -209,28 +259,45 @@ def pass_kernel(
     begin = first_tile(split * tiles, block, parts, step, BM, BN)
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
-        w, t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
+        if PRODUCTS:
+            y = matrix(points, n, columns, D, PRODUCTS)
+            w = half_chords_of_products(x, y, factors, D, PRODUCTS)
+        else:
+            w, t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out, at = listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN, SAMPLED)
-        value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
-        if POPULAR:
-            value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
-        # At most 1 but for rounding; an edge may be nearer, and is then left out.
-        weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
-        if DIRECTED:
-            weight *= both_ways(heights, springs + run, rate, rows, columns, n, FAST)
-        total += weight
-        weight *= slope
-        added = ()
-        for k in tl.static_range(D):
-            added = added + (pulls[k] + weight * t[k],)
-        pulls = added
+        counts = True
+        if PRODUCTS:
+            bound = shortest(w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR)
+            counts = (bound - nearest) * rate < _NEGLIGIBLE
+        if counts:
+            value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+            if POPULAR:
+                value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
+            # At most 1 but for rounding; an edge may be nearer, and is then left out.
+            weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
+            if DIRECTED:
+                weight *= both_ways(heights, springs + run, rate, rows, columns, n, FAST)
+            total += weight
+            weight *= slope
+            if PRODUCTS:
+                pulled += tl.sum(weight, 1)
+                pulls = tl.dot(weight, y, pulls, input_precision="tf32x3")
+            else:
+                added = ()
+                for k in tl.static_range(D):
+                    added = added + (pulls[k] + weight * t[k],)
+                pulls = added
     tl.store(sums + (run * tl.num_programs(0) + block) * splits + split, tl.sum(tl.sum(total.to(tl.float64), 1), 0))
     gradient += (run * splits + split) * (D + POPULAR) * n
-    for k in tl.static_range(D):
-        tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
+    if PRODUCTS:
+        k = tl.arange(0, PRODUCTS)[None, :].to(tl.int64)
+        tl.store(gradient + k * n + rows[:, None], pulled[:, None] * x - pulls, mask=(k < D) & (rows < n)[:, None])
+    else:
+        for k in tl.static_range(D):
+            tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
     if POPULAR:
         tl.store(gradient + D * n + rows, tl.sum(total, 1), mask=rows < n)
 

@@ -131,13 +131,14 @@ class Passes:
     """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
 
     The batch's points are float64 [runs, d, n], the first ``time`` coordinates time, and pairs of the given ``dtype``.
-    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``popular`` gradients have one row more, and
+    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``products`` in float32, w comes from products
+    of matrices: several times as fast, and with fewer digits near the light cone. With ``popular`` gradients have one row more, and
     a directed graph has ``heights`` [n].
     """
 
     def __init__(
         self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
-        device: torch.device, *, popular: bool = False, heights: Floats | None = None,
+        device: torch.device, *, popular: bool = False, heights: Floats | None = None, products: bool = False,
     ) -> None:  # fmt: skip
         self.popular, self.directed = popular, heights is not None
         # Of each run and node, what is taken from its dissimilarities; nothing looks at them where there are none.
@@ -148,10 +149,12 @@ class Passes:
         self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
         # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
         # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
-        self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d
+        self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d and not products
+        # Coordinates of the blocks whose products tensor cores take; they are at least 16.
+        self.products = max(16, triton.next_power_of_2(d)) if products else 0
         self.interpreted = device.type != "cuda"
         # An interpreter takes as long for a large tile as for a small one.
-        self.shape = Shape(64, 64, 4) if self.interpreted else Shape.of(d, dtype)
+        self.shape = Shape(64, 64, 4) if self.interpreted or products else Shape.of(d, dtype)
         self.blocks = triton.cdiv(n, self.shape.rows)
         column_tiles = triton.cdiv(n, self.shape.columns)
         # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
@@ -227,6 +230,7 @@ class Passes:
             "BITMAP": self.use_bitmap, "SAMPLED": parts > 1, "KIND": self.kind,
             "COEFFICIENTS": _SINGLE_COEFFICIENTS if single else EXACT_COEFFICIENTS,
             "FAST": single and not self.interpreted, "POPULAR": self.popular, "DIRECTED": self.directed,
+            "PRODUCTS": self.products,
             "num_warps": self.shape.warps,
         }  # fmt: skip
         added = self.offsets, self.heights, self.springs
