@@ -29,7 +29,7 @@ GRAPHS = {
 @pytest.mark.parametrize("few", [hops._FEW, 0, 1 << 20], ids=["as it is", "edge by edge", "all edges of a level"])
 def test_hops_are_shortest_paths(graph, few, monkeypatch):
     monkeypatch.setattr(hops, "_FEW", few)
-    monkeypatch.setattr(hops, "_AT_ONCE", 7)
+    monkeypatch.setattr(hops, "_NODES", 7)
     graph = graph()
     known = nx.Graph()
     known.add_nodes_from(range(graph.n_nodes))

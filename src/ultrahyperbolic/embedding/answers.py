@@ -13,7 +13,6 @@ from ..arrays import Floats, Ints, positions_in
 from ..checks import suggestion
 from ..graph import Graph, flow
 from ..graph.attributes import free_names
-from ..graph.hops import components
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -109,7 +108,7 @@ def _by_resampled_nodes(embedding: Embedding) -> Iterator[Floats]:
     nodes of a component alike: the distance between components has no meaning.
     """
     n, rng = len(embedding), np.random.default_rng(0)
-    component = np.zeros(n, np.int64) if embedding.ties is None else components(embedding.ties)
+    component = np.zeros(n, np.int64) if embedding.ties is None else embedding.ties.component
     others = np.sort(rng.permutation(n)[: max(_FEWEST, _DISTANCES // max(n, 1))])
     far = np.zeros((n, len(others)))
     for column, node in enumerate(others.tolist()):

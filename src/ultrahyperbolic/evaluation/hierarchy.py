@@ -13,7 +13,7 @@ from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..graph import Graph
 from ..graph.flow import pagerank
-from ..graph.hops import components, hop_sums
+from ..graph.hops import hop_sums
 from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.reference import popularity_array, popularity_of
@@ -42,7 +42,7 @@ def delta(points: Points, manifold: Space, graph: Graph | None = None, **options
 
 def component_delta(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> Floats | None:
     """`delta` [n] on a graph of several components; None where it has one, and δ is the sum over all nodes."""
-    component = components(graph)
+    component = graph.component
     sizes = np.bincount(component)
     if len(sizes) < 2:
         return None
@@ -155,7 +155,7 @@ def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
     False
     """
     scores = as_scores("delta", delta, graph.n_nodes)
-    component = components(graph)
+    component = graph.component
     parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
     found = [(_spearman(graph.strength[part], -scores[part]), len(part)) for part in parts if len(part) > 1]
     known = [(rho, size) for rho, size in found if not math.isnan(rho)]

@@ -15,7 +15,6 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.flow import pagerank
-from ..graph.hops import components
 from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
@@ -230,7 +229,7 @@ class _Totals:
     ) -> None:
         self.graph, self.points, self.space, self.rng = graph, points - points.mean(0), space, rng
         self.popularity = None if popularity is None else torch.tensor(popularity).to(points)
-        self.component = components(graph)
+        self.component = graph.component
         self.sizes = np.bincount(self.component)
         self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), -math.inf
         self.nodes: list[tuple[float, float, float, float, float, float]] = []

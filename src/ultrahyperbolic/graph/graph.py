@@ -18,6 +18,7 @@ from .adapters import Adapters
 from .base import summary
 from .errors import GraphError, need
 from .fold import policy_words
+from .hops import components_of
 from .ids import NodeIds, Nodes, distinct_ids, node_order
 from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
@@ -174,6 +175,11 @@ class Graph(Adapters, StoredGraph):
         # Edges are sorted by i and then j, so the greater neighbours of each node stand in order already.
         nodes[is_lesser], nodes[~is_lesser] = np.sort(j * n + i) % max(n, 1), j
         return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(nodes, np.int64)
+
+    @cached_property
+    def component(self) -> Ints:
+        """[n] what `evaluation.components` finds."""
+        return frozen(components_of(self.n_nodes, self.edges), np.int64)
 
     @cached_property
     def neighbor_weights(self) -> Floats:

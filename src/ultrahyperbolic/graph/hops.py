@@ -1,14 +1,19 @@
 """How many ties apart nodes are: one breadth-first search, from 64 nodes at once."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Ints, Words
-from .graph import Graph
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 WORD = 64
 """From how many nodes one search goes, a bit of a word for each."""
@@ -110,7 +115,7 @@ def components(graph: Graph) -> Ints:
     >>> components(Graph.from_edges([("a", "b"), ("c", "d"), ("d", "e")], nodes="abcdef")).tolist()
     [0, 0, 1, 1, 1, 2]
     """
-    return components_of(graph.n_nodes, graph.edges)
+    return graph.component
 
 
 def components_of(n: int, edges: Ints) -> Ints:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.hops import Table, components, hop_sums, hops_from
+from ..graph.hops import Table, hop_sums, hops_from
 from ..lazy import Tensor, torch
 from ..rounding import asinh
 
@@ -57,7 +57,7 @@ class Closeness(NamedTuple):
     @classmethod
     def of(cls, graph: Graph) -> Self:
         """Those of a graph."""
-        n, component = graph.n_nodes, components(graph)
+        n, component = graph.n_nodes, graph.component.copy()
         count, many, few = sizes_of(n)
         # A node is drawn as one end of a pair within a component.
         pairs = np.bincount(component)[component].astype(np.float64)

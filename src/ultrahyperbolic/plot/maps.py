@@ -13,7 +13,6 @@ from ..embedding import Embedding
 from ..embedding.answers import Labels, label_texts
 from ..evaluation.clusters import clusters
 from ..graph import Graph
-from ..graph.hops import components
 from ..pairs import rows_of
 from ..spaces import Space
 
@@ -51,7 +50,7 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
         known = positions_in(rows)[others[rows]], far[rows]
     component, mass = np.zeros(n, np.int64), np.ones(n)
     if graph is not None:
-        component, strength = components(graph)[rows], graph.strength[rows]
+        component, strength = graph.component[rows], graph.strength[rows]
         mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
         mass = mass / mass.mean()
     order = np.argsort(component, kind="stable")

@@ -14,7 +14,6 @@ from ..embedding.answers import alike_words, interval_words
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
-from ..graph.hops import components
 from ..loop import Stopped
 from ..plot.maps import Kinds
 from ..spaces import described
@@ -67,7 +66,7 @@ def _size(contents: Contents) -> str:
     graph = contents.graph
     words = " and ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
     if graph is not None and graph.n_edges:
-        sizes = np.bincount(components(graph))
+        sizes = np.bincount(graph.component)
         words += f", in {_counted(len(sizes), 'component')}"
         words += f", the largest of {sizes.max():,}" if len(sizes) > 1 else ""
     return f"The network has {words}."
@@ -110,7 +109,7 @@ def _centre(contents: Contents) -> str:
     top = _with_ranks(contents, range(len(nodes["rank"]))[:_TOLD], "rank", "rank")
     if shows_hierarchy(contents.measures):
         are, near = ("nodes are", "they lie") if len(top) > 1 else ("node is", "it lies")
-        whole = contents.graph is None or not components(contents.graph).any()
+        whole = contents.graph is None or not contents.graph.component.any()
         others = "all the others" if whole else "the others of their component"
         return f"The most central {are} {join_words(top)}: {near} closest to {others}."
     have = "have" if len(top) > 1 else "has"
@@ -192,7 +191,7 @@ def map_note(contents: Contents) -> str:
     shown, edges = contents.shown, contents.edges
     if not shown.whole:
         words.append(f"The map shows {sample_words(contents)}; the shading shows where the others lie.")
-    elif contents.graph is not None and components(contents.graph).max(initial=0) > 0:
+    elif contents.graph is not None and contents.graph.component.max(initial=0) > 0:
         words.append("Parts of the network that no tie joins are drawn side by side.")
     if edges is None:
         return (

@@ -68,8 +68,8 @@ class Batch:
                 seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
                 share=partial(_decided, state, self.machine),
             )
-            # Whatever happened, nothing is worse than where it started, if losses compare: those of parts do not. Whoever
-            # cannot wait takes what there is.
+            # Whatever happened, nothing is worse than where it started, if losses compare, which those of parts do not;
+            # whoever cannot wait takes what there is.
             after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
             if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
                 after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.hops import AT_ONCE, SEARCH_BYTES, WORD, components, hops_from
+from ..graph.hops import AT_ONCE, SEARCH_BYTES, WORD, hops_from
 from ..lazy import torch
 from ..rounding import cosh_of_root
 from ..spaces import Geometry
@@ -107,7 +107,7 @@ class SpectralStart:
         shrinks in proportion to its hops beyond the fewest, up to their mean. The rule that moves it less is taken:
         ranks alone would tell apart what hardly differs.
         """
-        hops, own = self.hops[0].mean(1), components(self.graph)
+        hops, own = self.hops[0].mean(1), self.graph.component
         sizes = np.bincount(own)
         fewest = np.full(len(sizes), math.inf)
         np.minimum.at(fewest, own, hops)

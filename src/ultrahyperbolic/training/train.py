@@ -26,7 +26,6 @@ from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
 from ..graph import Graph
 from ..graph.attributes import free_names
-from ..graph.hops import components
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Progress, Stopped
 from ..objective import Closeness, RankedPairs
@@ -354,7 +353,7 @@ def _with_measures(embedding: Embedding, found: dict[str, float]) -> Embedding:
 
 def graph_record(graph: Graph) -> GraphRecord:
     """What ``run.json`` says of a graph."""
-    counts = graph.n_nodes, graph.n_edges, len(graph.capacities), int(components(graph).max(initial=-1)) + 1
+    counts = graph.n_nodes, graph.n_edges, len(graph.capacities), int(graph.component.max(initial=-1)) + 1
     columns = None if graph.columns is None else graph.columns._asdict()
     policies = {str(name): count for name, count in graph.policies.items()}
     return GraphRecord(graph.source, graph.fingerprint, *counts, policies, columns)

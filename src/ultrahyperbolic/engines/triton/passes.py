@@ -131,9 +131,9 @@ class Passes:
     """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
 
     The batch's points are float64 [runs, d, n], the first ``time`` coordinates time, and pairs of the given ``dtype``.
-    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``products`` in float32, w comes from products
-    of matrices: several times as fast, and with fewer digits near the light cone. With ``popular`` gradients have one row more, and
-    a directed graph has ``heights`` [n].
+    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``products``, in float32, w comes from
+    products of matrices: twice as fast, and with fewer digits near the light cone. With ``popular`` gradients have one
+    row more, and a directed graph has ``heights`` [n].
     """
 
     def __init__(
