@@ -331,7 +331,7 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bit
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(12, 2), *slow(PseudoHyperboloid(3, 0), Euclidean(4))], ids=str)
 def test_products_of_matrices_give_what_differences_of_coordinates_do(monkeypatch, manifold, popular):
     """Of a graph that is trained on parts alone, whose cells are as large as the tiles of these."""
-    monkeypatch.setattr(cuda, "EXACT_NODES_ON_CUDA", 0)
+    monkeypatch.setattr(passes, "EXACT_NODES_ON_CUDA", 0)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
     monkeypatch.setattr(reference, "CELL", (64, 64))
     n, ones = 150, np.ones(2)

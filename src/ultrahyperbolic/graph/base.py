@@ -229,3 +229,19 @@ def text(value: object) -> str:
     """Text with markup escaped, cut where it is long."""
     shown = str(value)
     return escape(shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…")
+
+
+def components_of(n: int, edges: Ints) -> Ints:
+    """`components` of n nodes and edges [m, 2] in either direction."""
+    label = np.arange(n)
+    i, j = edges.T
+    while len(i):
+        low, high = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
+        apart = low < high
+        i, j = i[apart], j[apart]
+        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
+        # root is taken or takes one, so that there are O(log n) rounds.
+        np.minimum.at(label, high[apart], low[apart])
+        while (label[label] < label).any():
+            label = label[label]
+    return np.asarray((np.cumsum(label == np.arange(n)) - 1)[label])

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
+from .base import components_of
 from .graph import Graph
-from .hops import components_of
 
 
 def other_ranks(graph: Graph) -> dict[str, Ints]:

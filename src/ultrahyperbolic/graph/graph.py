@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Bools, Floats, Ints, positions_in
 from .adapters import Adapters
-from .base import summary
+from .base import components_of, summary
 from .errors import GraphError, need
 from .fold import policy_words
-from .hops import components_of
 from .ids import NodeIds, Nodes, distinct_ids, node_order
 from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen

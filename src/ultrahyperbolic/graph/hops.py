@@ -1,19 +1,14 @@
 """How many ties apart nodes are: one breadth-first search, from 64 nodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Ints, Words
-
-if TYPE_CHECKING:
-    from .graph import Graph
+from .graph import Graph
 
 WORD = 64
 """From how many nodes one search goes, a bit of a word for each."""
@@ -116,19 +111,3 @@ def components(graph: Graph) -> Ints:
     [0, 0, 1, 1, 1, 2]
     """
     return graph.component
-
-
-def components_of(n: int, edges: Ints) -> Ints:
-    """`components` of n nodes and edges [m, 2] in either direction."""
-    label = np.arange(n)
-    i, j = edges.T
-    while len(i):
-        low, high = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
-        apart = low < high
-        i, j = i[apart], j[apart]
-        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
-        # root is taken or takes one, so that there are O(log n) rounds.
-        np.minimum.at(label, high[apart], low[apart])
-        while (label[label] < label).any():
-            label = label[label]
-    return np.asarray((np.cumsum(label == np.arange(n)) - 1)[label])

@@ -116,15 +116,14 @@ class _Group:
         self.numbers, self.device = numbers, device
         kind, self.optimizer, self.width, self.time, self.popular, self.parts = shared
         # What an evaluation looks at.
-        alone = pairs.n_nodes > EXACT_NODES_ON_CUDA
-        self.looks = self.parts if alone else 1
+        self.looks = self.parts if pairs.n_nodes > EXACT_NODES_ON_CUDA else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(
             n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
-            popular=self.popular, heights=pairs.heights, products=alone and dtype == torch.float32,
+            popular=self.popular, heights=pairs.heights,
         )  # fmt: skip
 
         def double(*shape: int) -> torch.Tensor:

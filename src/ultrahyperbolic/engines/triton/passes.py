@@ -20,6 +20,7 @@ from ...arrays import Floats
 from ...objective import Closeness
 from ...objective.tables import half_chord_table, scale_of, signs_of, value_and_slope
 from ...pairs.kinds import KernelSpace
+from ..base import EXACT_NODES_ON_CUDA
 from .pair_functions import SMOOTHED
 from .pair_kernels import least_kernel, nearest_kernel, pass_kernel
 
@@ -131,14 +132,13 @@ class Passes:
     """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
 
     The batch's points are float64 [runs, d, n], the first ``time`` coordinates time, and pairs of the given ``dtype``.
-    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``products``, in float32, w comes from
-    products of matrices: twice as fast, and with fewer digits near the light cone. With ``popular`` gradients have one
-    row more, and a directed graph has ``heights`` [n].
+    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``popular`` gradients have one row more, and
+    a directed graph has ``heights`` [n].
     """
 
     def __init__(
         self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
-        device: torch.device, *, popular: bool = False, heights: Floats | None = None, products: bool = False,
+        device: torch.device, *, popular: bool = False, heights: Floats | None = None,
     ) -> None:  # fmt: skip
         self.popular, self.directed = popular, heights is not None
         # Of each run and node, what is taken from its dissimilarities; nothing looks at them where there are none.
@@ -147,11 +147,13 @@ class Passes:
         self.springs = torch.zeros(runs, dtype=torch.float64, device=device)
         self.heights = self.springs if heights is None else torch.from_numpy(heights).to(device)
         self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
+        # Of a graph so large that all pairs are never looked at, w is made of products of matrices: tensor cores take
+        # half the time, and digits near the cone are lost. They want 16 coordinates at least.
+        products = n > EXACT_NODES_ON_CUDA and dtype == torch.float32
+        self.products = max(16, triton.next_power_of_2(d)) if products else 0
         # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
         # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
         self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d and not products
-        # Coordinates of the blocks whose products tensor cores take; they are at least 16.
-        self.products = max(16, triton.next_power_of_2(d)) if products else 0
         self.interpreted = device.type != "cuda"
         # An interpreter takes as long for a large tile as for a small one.
         self.shape = Shape(64, 64, 4) if self.interpreted or products else Shape.of(d, dtype)
