@@ -15,8 +15,8 @@ import pytest
 import ultrahyperbolic as uh
 from ultrahyperbolic.graph import Graph
 
-# Descent and finish, with and without a light cone, slabs of pairs and few pairs, both precisions: what a processor
-# could round in its own way. These are what ARM and x86 with and without FMA and AVX-512 compute alike.
+# Descent and finish, with and without a light cone, slabs of pairs and few pairs, both precisions, places found from
+# landmarks: what a processor could round in its own way. These are what ARM and x86 with and without FMA and AVX-512 compute alike.
 TRAININGS = {
     "cone": ("club", {"p": 2, "q": 2, "iterations": 120}),
     "hyperbolic": ("club", {"p": 4, "q": 0, "iterations": 120}),
@@ -26,6 +26,7 @@ TRAININGS = {
     "paper": ("club", {"preset": "paper", "p": 3, "q": 1, "iterations": 200}),
     "slabs": ("made", {"p": 2, "q": 2, "iterations": 40}),
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
+    "landmarks": ("large", {"p": 3, "q": 1, "iterations": 10}),
 }
 BITS = {
     "cone": "c24a29a0d09deaa7",
@@ -36,6 +37,7 @@ BITS = {
     "paper": "5de7a398cd3c0b99",
     "slabs": "caecee820716489c",
     "single": "6114dfb0fcb03785",
+    "landmarks": "ee4a30dc9acb5d94",
 }
 
 # The paper's presets, in 39 trainings.
@@ -55,11 +57,13 @@ BITS_OF_PRESETS = "b6d0b0146f323edb"
 
 
 def graph_of(name: str) -> Graph:
-    if name != "made":
+    if name not in ("made", "large"):
         return uh.datasets.load("karate" if name == "club" else name)
-    first, second = np.arange(900) % 300, (np.arange(900) * 7919 + 11) % 300
+    n = 300 if name == "made" else 600
+    ties = np.arange(3 * n)
+    first, second = ties % n, (ties * 7919 + 11) % n
     keep = first != second
-    return Graph.from_arrays(first[keep], second[keep], 1.0 + np.arange(900)[keep] % 5, ids=300)
+    return Graph.from_arrays(first[keep], second[keep], 1.0 + ties[keep] % 5, ids=n)
 
 
 def bits(graph: str, options: Mapping[str, object]) -> str:
@@ -68,7 +72,7 @@ def bits(graph: str, options: Mapping[str, object]) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "single")) for name in TRAININGS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in ("single", "landmarks"))) for name in TRAININGS]
 )
 def test_every_processor_computes_these_bits(name):
     assert bits(*TRAININGS[name]) == BITS[name]

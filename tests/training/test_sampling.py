@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -70,6 +71,16 @@ def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
     monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert configure(Plan.of(backend="sampled"), KARATE)[0].finish == 0.0
     assert configure(Plan.of(), KARATE)[0].finish == 0.0, "so many nodes are sampled unasked"
+
+
+def test_of_parts_alone_the_last_points_are_kept(monkeypatch):
+    """Their losses do not compare: what seems worse than the start may be better."""
+    for module in ("registry", "numba.engine"):
+        monkeypatch.setattr(f"ultrahyperbolic.engines.{module}.EXACT_NODES", 100)
+    graph = uh.as_graph(nx.watts_strogatz_graph(300, 6, 0.2, seed=2))
+    result = uh.embed(graph, p=2, q=2, iterations=20, max_step=0.5, backend="numba", quiet=True).record.result
+    assert result.final_loss > result.start_loss, "far moves lead away from a good start"
+    assert result.best_iteration == 19
 
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
