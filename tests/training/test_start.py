@@ -37,16 +37,15 @@ def test_central_nodes_start_near_the_middle_of_their_component():
     np.testing.assert_allclose(after[159:], before[159:], atol=1e-14)  # which nothing tells apart
 
 
-def test_nodes_that_landmarks_place_start_between_their_neighbours(monkeypatch):
+def test_nodes_that_few_landmarks_place_start_between_their_neighbours(monkeypatch):
     """As widely spread as landmarks alone have them, and with ties that are shorter beside other pairs."""
     graph = uh.as_graph(nx.watts_strogatz_graph(400, 6, 0.2, seed=2)).with_nodes([*range(400), "alone"])
-    monkeypatch.setattr("ultrahyperbolic.training.start._LANDMARKS", 64)
+    monkeypatch.setattr("ultrahyperbolic.training.start._ENTRIES", 0)
     (first, second), others = graph.edges.T, np.random.default_rng(0).integers(400, size=(2000, 2)).T
     found = []
-    for rounds in (0, 3):
-        monkeypatch.setattr("ultrahyperbolic.training.start._ROUNDS", rounds)
-        start = SpectralStart(graph)
-        places = start._between_neighbors(start.hyperbolic.coordinates(4, 1.0))
+    start = SpectralStart(graph)
+    placed = start.hyperbolic.coordinates(4, 1.0)
+    for places in (placed, start._between_neighbors(placed)):
         lengths = [np.square(places[i] - places[j]).sum(1).mean() for i, j in ((first, second), others)]
         found.append((lengths[0] / lengths[1], places))
     (before, old), (after, new) = found

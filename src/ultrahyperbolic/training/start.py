@@ -28,7 +28,7 @@ from ..spaces import Geometry
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
 # where the table of hops would exceed _ENTRIES.
 _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
-# How often a node that is placed by landmarks is moved to the mean of its neighbours and itself.
+# How often a node that is placed by few landmarks is moved to the mean of its neighbours and itself.
 _ROUNDS = 3
 # Nodes of a spectrum that are placed at once.
 _ROWS = 4096
@@ -81,8 +81,8 @@ class SpectralStart:
         return np.asarray(geometry.radius * points)
 
     def _between_neighbors(self, places: Floats) -> Floats:
-        """Places [n, k] found by landmarks, each averaged with those of its neighbours, as widely spread as before."""
-        if len(self.hops[1]) == len(places):
+        """Places [n, k], as widely spread as before; where landmarks are few, each the mean of its neighbours'."""
+        if not _are_few(len(places)):
             return places
         (offsets, heads), degree = self.graph.neighbor_lists, self.graph.degree
         joined = np.flatnonzero(degree)
@@ -165,12 +165,17 @@ def start_bytes(n: int, m: int, spectra: int) -> int:
     """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
     counting, placing = 4 * entries + AT_ONCE * ((4 * WORD + 32) * n + SEARCH_BYTES), (5 + 8 * spectra) * entries
-    averaging = 24 * AT_ONCE * m if n > _landmarks(n) else 0
+    averaging = 24 * AT_ONCE * m if _are_few(n) else 0
     return max(counting, placing) + averaging + 64 * m if spectra else 0
 
 
 def _landmarks(n: int) -> int:
     return min(n, _LANDMARKS, max(_FEWEST, _ENTRIES // n))
+
+
+def _are_few(n: int) -> bool:
+    """Whether n nodes have fewer landmarks than they should."""
+    return _landmarks(n) < min(n, _LANDMARKS)
 
 
 class _Spectrum:
