@@ -161,8 +161,8 @@ class TrainingConfig:
 
     def spec(self) -> RunSpec:
         """The run of a batch."""
-        # Where the descent ends: what a finish starts from, and losses of samples do not compare.
-        keep: Keep = "last" if self.finish or self.parts > 1 else self.keep
+        # What is to be finished is where the descent ends: losses of samples do not compare.
+        keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
             self.geometry, self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
             self.seed, self.centrality,

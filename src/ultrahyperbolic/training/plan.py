@@ -158,6 +158,7 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
+        made = made if made.parts == 1 else replace(made, keep="last")  # losses of parts do not compare
     made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)
