@@ -9,17 +9,7 @@ from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
 from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity, former_measure
-from .arguments import (
-    Check,
-    all_finite,
-    as_generator,
-    as_size,
-    check_finite,
-    check_rows,
-    format_row,
-    validate,
-    validate_scalars,
-)
+from .arguments import Check, as_generator, as_size, check_finite, check_rows, format_row, validate, validate_scalars
 from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
@@ -76,7 +66,7 @@ class Manifold(Primitives):
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         residual = (self.phi(x) - x).norm(dim=-1)
-        return all_finite(x=x) and check_rows(
+        return check_finite("x", x) and check_rows(
             ~(residual <= tolerance * x.norm(dim=-1)),  # NaN is off
             lambda row: (
                 f"x{row} is off the manifold: phi moves it by {row.of(residual):.3g} instead of 0 "
@@ -89,7 +79,8 @@ class Manifold(Primitives):
         tolerance = default_tolerance(x.dtype, tolerance)
         residual = (self.proju(x, u) - u).norm(dim=-1)
         rounding = 4.0 * torch.finfo(x.dtype).eps * x.norm(dim=-1)
-        return all_finite(x=x, u=u) and check_rows(
+        finite = check_finite("x", x) and check_finite("u", u)
+        return finite and check_rows(
             ~(residual <= tolerance * u.norm(dim=-1) + rounding),
             lambda row: (
                 f"u{row} is not tangent: proju moves it by {row.of(residual):.3g} instead of 0 "
