@@ -62,16 +62,8 @@ def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
             f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes"
         )
     skipped = header, *lines[: number + 1]
-    body = Dialect(
-        path,
-        WHITESPACE,
-        "%",
-        quoted=False,
-        header=None,
-        width=1 if is_array else _WIDTHS[words[2]],
-        sample=(),
-        start=(sum(map(len, skipped)) + len(skipped), len(skipped)),
-    )
+    before = sum(map(len, skipped)) + len(skipped), len(skipped)
+    body = Dialect(path, WHITESPACE, "%", 1 if is_array else _WIDTHS[words[2]], start=before)
     return body, "undirected" if is_symmetric else "matrix", n, entries
 
 
