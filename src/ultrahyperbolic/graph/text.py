@@ -14,15 +14,7 @@ from pyarrow import csv
 
 from ..progress import Update
 from .columns import is_number, is_strength
-from .dialect import (
-    BYTE_ORDER_MARK,
-    WHITESPACE,
-    Dialect,
-    comment_begin,
-    comment_pattern,
-    records,
-    squeeze_blanks,
-)
+from .dialect import BYTE_ORDER_MARK, WHITESPACE, Dialect, comment_begin, comment_pattern, records, squeeze_blanks
 from .encode import Block, Encoded, Texts, encode_ends, number_blocks, texts_of_arrow
 from .errors import ID, LINE, GraphError
 from .streams import open_bytes
