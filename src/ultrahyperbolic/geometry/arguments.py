@@ -176,7 +176,7 @@ def as_number(name: str, value: object) -> float:
         return float(value.detach())
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
