@@ -252,8 +252,7 @@ class Manifold(Primitives):
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x as symmetric matrices [..., d, d]; `precondition` applies it without forming it."""
-        identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
-        return self.precondition(x.unsqueeze(-2), identity)
+        return self.precondition(x.unsqueeze(-2), torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device))
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """χ = P_x Df (Eq. 14), from the Euclidean gradient [..., d]: ⟨Df, χ⟩ = ‖Df‖², so -χ descends unless Df is 0."""
@@ -333,8 +332,7 @@ class Manifold(Primitives):
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         check_positive("scale", scale, zero=True)
-        z = noise(*x.shape, like=x, generator=generator)
-        return self.proju(x, z * scale)
+        return self.proju(x, scale * noise(*x.shape, like=x, generator=generator))
 
 
 def _apply(matrix: Tensor, z: Tensor) -> Tensor:

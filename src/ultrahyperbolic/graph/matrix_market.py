@@ -90,8 +90,7 @@ def _coordinates(body: Dialect, n: int, entries: int) -> tuple[Ints, Ints, Float
     numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
     wrong = (numbers < 1) | (numbers > n)
     if wrong.any():
-        row = int(np.flatnonzero(wrong[i] | wrong[j])[0])
-        place = place_of_row(body, row)
+        place = place_of_row(body, int((wrong[i] | wrong[j]).argmax()))
         raise GraphError(f"{place}: row and column must be whole numbers from 1 to {n}: correct them")
     return numbers[i] - 1, numbers[j] - 1, weights
 
