@@ -5,6 +5,7 @@ import math
 import operator
 from collections.abc import Collection, Iterable
 from numbers import Real
+from typing import TypeGuard
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -17,7 +18,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether value is a real number, of Python or NumPy; booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 

@@ -102,8 +102,7 @@ class Reading(TypedDict, total=False):
         _reading("What to do with a matrix whose two directions differ: add them, or stop. Default: sum.", "sum|error"),
     ]
     weights_are_distances: Annotated[
-        bool,
-        _reading("Weights are distances or costs: a tie gets the strength 1/d.", default=False, common=True),
+        bool, _reading("Weights are distances or costs: a tie gets the strength 1/d.", default=False, common=True)
     ]
     directed: Annotated[
         bool, _reading("Ties point from source to target: keep their directions.", default=False, common=True)

@@ -150,8 +150,7 @@ def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
         "seconds": embedding.record.timing.seconds,
         "waited": waited(),
-        "measures": run.get("measures"),
-        "ranks": run.get("ranks"),
+        **{name: run.get(name) for name in ("measures", "ranks")},
         "top": json_rows(ranking(embedding, _TOP)),
     }
 

@@ -39,8 +39,7 @@ def reproduce(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[
-        Path | None,
-        option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - for stdout."),
+        Path | None, option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - for stdout.")
     ] = None,
 ) -> None:
     """Reproduce the tables and figures of the paper.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
@@ -35,16 +33,12 @@ def frame(columns: Columns) -> pandas.DataFrame:
     """Columns as a data frame; ids keep their types."""
     import pandas as pd
 
-    ids: Columns = {name: _id_column(columns[name]) for name in ("of", "node") if name in columns}
-    return pd.DataFrame(columns | ids)
-
-
-def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] | NDArray[np.generic]:
-    if all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids):
-        return ids
-    column = np.empty(len(ids), dtype=object)  # pandas takes it for a column, and lists of tuples for a table
-    column[:] = ids
-    return column
+    plain: dict[str, object] = dict(columns)
+    for name in ("of", "node"):
+        ids = columns.get(name, [])
+        if not (all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids)):
+            plain[name] = pd.Series(list(ids), dtype=object)  # of tuples, say, which a data frame takes for a table
+    return pd.DataFrame(plain)
 
 
 def to_pandas(embedding: Embedding) -> pandas.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
+from ..checks import is_number
 from ..loop import Ending
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -208,8 +209,7 @@ _text, _integer, _mapping = _only(str), _only(int), _only(Mapping)
 
 
 def _number(value: Json) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if known and isinstance(value, int | float) else None
+    return float(value) if is_number(value) and math.isfinite(value) else None
 
 
 def _each(read: Callable[[Json], T | None]) -> Callable[[Json], dict[str, T]]:

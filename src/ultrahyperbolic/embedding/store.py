@@ -14,19 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import files
 from ..arrays import Floats, Ints
-from ..files import (
-    SEAL,
-    digest_of,
-    id_as_json,
-    id_from_json,
-    read_sealed_json,
-    replace_file,
-    replace_files,
-    sealed_json,
-    texts_as_arrays,
-    warn_unsealed,
-)  # fmt: skip
 from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
 from ..spaces import Geometry
@@ -92,8 +81,10 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     known |= _extras(table)
     columns = {name: as_numbers(of) if isinstance(of, np.ndarray) else _texts(of) for name, of in known.items()}
     content = pa.table(columns, metadata={_ABOUT: json.dumps(about)})
-    sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
-    replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
+    sealed = files.sealed_json(record.to_json() | {_OF: about[files.SEAL]})
+    files.replace_files(
+        folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)}
+    )
     (folder / REPORT).unlink(missing_ok=True)
 
 
@@ -139,8 +130,8 @@ def _texts(values: Sequence[str]) -> pyarrow.Array:
 
 def write_record(folder: Path, record: RunRecord, table: Table | None = None) -> None:
     """Write ``run.json`` alone: of the points that the folder holds, or of a training that has none yet."""
-    of = {} if table is None else {_OF: _about(table)[1][SEAL]}
-    replace_file(folder / RECORD, sealed_json(record.to_json() | of))
+    of = {} if table is None else {_OF: _about(table)[1][files.SEAL]}
+    files.replace_file(folder / RECORD, files.sealed_json(record.to_json() | of))
 
 
 def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]:
@@ -188,25 +179,25 @@ def finish_save(folder: Path) -> None:
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
     is_text = all(isinstance(node, str) for node in table.ids)
-    texts = [str(node) if is_text else json.dumps(id_as_json(node)) for node in table.ids]
+    texts = [str(node) if is_text else json.dumps(files.id_as_json(node)) for node in table.ids]
     about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": "text" if is_text else "json"}
     if table.attributes:
         about["attributes"] = {column: name for name, column in attribute_columns(table).items()}
     if extras := _extras(table):
         # Versions that do not know these columns still find the seal of the others as it should be.
         about["columns"] = {column: _digest_of_column(values) for column, values in extras.items()}
-    about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
+    about[files.SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
     return texts, about
 
 
 def _digest_of_column(values: Sequence[str] | NDArray[np.generic]) -> str:
     is_numeric = isinstance(values, np.ndarray) and values.dtype != object
-    arrays = [np.asarray(values)] if is_numeric else texts_as_arrays([str(value) for value in values])
-    return digest_of({}, arrays)
+    arrays = [np.asarray(values)] if is_numeric else files.texts_as_arrays([str(value) for value in values])
+    return files.digest_of({}, arrays)
 
 
 def _digest(about: Mapping[str, Json], texts: Sequence[str], *arrays: Floats | Ints | None) -> str:
-    return digest_of(about, [*texts_as_arrays(texts), *(array for array in arrays if array is not None)])
+    return files.digest_of(about, [*files.texts_as_arrays(texts), *(array for array in arrays if array is not None)])
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:
@@ -215,13 +206,13 @@ def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] |
     A process that is killed between the two renames of a save leaves it under its temporary name.
     """
     path = folder / RECORD
-    record = read_sealed_json(path) if path.exists() else {}
+    record = files.read_sealed_json(path) if path.exists() else {}
     of = record.pop(_OF, None)
     if seal is None or of == seal:
         return path, record
     for left in folder.glob(f".{RECORD}.*"):
         with suppress(OSError, ValueError):
-            other = read_sealed_json(left)
+            other = files.read_sealed_json(left)
             if other.pop(_OF, None) == seal:
                 return left, other
     return (path, record) if of is None else None  # earlier versions did not write it
@@ -264,14 +255,14 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     known = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
     popularity = _values(table, _POPULARITY) if _POPULARITY in table.column_names else None
-    seal = about.pop(SEAL, None)
+    seal = about.pop(files.SEAL, None)
     if seal is None:
-        warn_unsealed(path)
+        files.warn_unsealed(path)
     elif seal != _digest(about, texts, points, delta, rank_ends, popularity):
         raise ValueError("its content is not what was written: its sha256 differs")
     if not np.isfinite(delta).all() or (popularity is None and (delta < 0).any()):
         raise ValueError("delta, a sum of distances, must be finite and, without popularity, not negative")
-    ids: list[Hashable] = [id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts]
+    ids: list[Hashable] = [files.id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts]
     if len(set(ids)) < len(ids):
         raise ValueError("two nodes have one id")
     manifold = _mapping(about, "manifold")

@@ -13,20 +13,9 @@ from .pseudo_hyperboloid import PseudoHyperboloid, lorentz_to_poincare, poincare
 from .pseudo_sphere import PseudoSphere
 
 __all__ = [
-    "Check",
-    "Euclidean",
-    "Geometry",
-    "Logarithm",
-    "Manifold",
-    "ManifoldParameter",
-    "ManifoldTensor",
-    "Product",
-    "PseudoHyperboloid",
-    "PseudoSphere",
-    "checked",
-    "lorentz_to_poincare",
-    "poincare_to_lorentz",
-]
+    "Check", "Euclidean", "Geometry", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
+    "PseudoHyperboloid", "PseudoSphere", "checked", "lorentz_to_poincare", "poincare_to_lorentz",
+]  # fmt: skip
 
 # What torch.load with weights_only=True may build: our manifolds, and tensors on them.
 serialization.add_safe_globals([rebuild, Euclidean, Product, PseudoHyperboloid, PseudoSphere, nn.ModuleList])

@@ -142,12 +142,6 @@ def check_finite(name: str, tensor: Tensor) -> Check:
     return check_rows(bad, lambda row: f"{name}{row} is not finite: {format_row(tensor[row.at])}")
 
 
-def all_finite(**tensors: Tensor) -> Check:
-    """Whether every row of every tensor is finite."""
-    checks = (check_finite(name, tensor) for name, tensor in tensors.items())
-    return next((check for check in checks if not check.ok), Check(True, ""))
-
-
 class RowIndex(NamedTuple):
     """The index of a row of a tensor [..., d], written as [3], or as nothing for a single point."""
 
@@ -182,7 +176,7 @@ def as_number(name: str, value: object) -> float:
         return float(value.detach())
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:

@@ -26,7 +26,6 @@ _RETURN_TANGENTS = {
 M = TypeVar("M", bound=Manifold)
 Arguments = Mapping[str, Any]  # of a method, by name
 _INTERFACE = {name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)}
-_UNCHECKED = {"check_point", "check_tangent", "check_phi", "check_projectable"}
 
 
 def checked(manifold: M) -> M:
@@ -70,7 +69,7 @@ def _checked_class(base: type[Manifold]) -> type[_Checked]:
     namespace: dict[str, object] = {"__doc__": base.__doc__}
     for name in dir(base):
         method = getattr(base, name)
-        if name.startswith(("_", "assert_")) or name in _UNCHECKED or not inspect.isfunction(method):
+        if name.startswith(("_", "assert_", "check_")) or not inspect.isfunction(method):
             continue
         # What the interface declares, wherever a subclass overrides it, and what our own classes add to it.
         if name in _INTERFACE or method.__module__.startswith(__package__):

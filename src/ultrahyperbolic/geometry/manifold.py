@@ -9,17 +9,7 @@ from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
 from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity, former_measure
-from .arguments import (
-    Check,
-    all_finite,
-    as_generator,
-    as_size,
-    check_finite,
-    check_rows,
-    format_row,
-    validate,
-    validate_scalars,
-)
+from .arguments import Check, as_generator, as_size, check_finite, check_rows, format_row, validate, validate_scalars
 from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
@@ -76,7 +66,7 @@ class Manifold(Primitives):
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         residual = (self.phi(x) - x).norm(dim=-1)
-        return all_finite(x=x) and check_rows(
+        return check_finite("x", x) and check_rows(
             ~(residual <= tolerance * x.norm(dim=-1)),  # NaN is off
             lambda row: (
                 f"x{row} is off the manifold: phi moves it by {row.of(residual):.3g} instead of 0 "
@@ -89,7 +79,8 @@ class Manifold(Primitives):
         tolerance = default_tolerance(x.dtype, tolerance)
         residual = (self.proju(x, u) - u).norm(dim=-1)
         rounding = 4.0 * torch.finfo(x.dtype).eps * x.norm(dim=-1)
-        return all_finite(x=x, u=u) and check_rows(
+        finite = check_finite("x", x) and check_finite("u", u)
+        return finite and check_rows(
             ~(residual <= tolerance * u.norm(dim=-1) + rounding),
             lambda row: (
                 f"u{row} is not tangent: proju moves it by {row.of(residual):.3g} instead of 0 "
@@ -261,8 +252,7 @@ class Manifold(Primitives):
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x as symmetric matrices [..., d, d]; `precondition` applies it without forming it."""
-        identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
-        return self.precondition(x.unsqueeze(-2), identity)
+        return self.precondition(x.unsqueeze(-2), torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device))
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """χ = P_x Df (Eq. 14), from the Euclidean gradient [..., d]: ⟨Df, χ⟩ = ‖Df‖², so -χ descends unless Df is 0."""
@@ -342,8 +332,7 @@ class Manifold(Primitives):
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         check_positive("scale", scale, zero=True)
-        z = noise(*x.shape, like=x, generator=generator)
-        return self.proju(x, z * scale)
+        return self.proju(x, scale * noise(*x.shape, like=x, generator=generator))
 
 
 def _apply(matrix: Tensor, z: Tensor) -> Tensor:

@@ -8,17 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
+from . import functions
 from .arguments import as_size, check_dtype, validate, validate_scalars
-from .functions import (
-    angle,
-    asinhc_sqrt,
-    cosh_sinhc_sqrt,
-    extended_angle,
-    extended_smooth,
-    hyperbolic_angle,
-    safe_sqrt,
-    signed_square,
-)
 from .manifold import Logarithm, noise
 from .primitives import Device, Quadric, Seed, Size, Spot
 from .quadric import CurvedQuadric, as_beta
@@ -100,16 +91,10 @@ class PseudoHyperboloid(CurvedQuadric):
         getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (self.p, self.q)
 
     def _load_from_state_dict(
-        self,
-        state_dict: dict[str, object],
-        prefix: str,
-        metadata: Mapping[str, Any],
-        strict: bool,
-        missing: list[str],
-        unexpected: list[str],
-        errors: list[str],
+        self, state_dict: dict[str, object], prefix: str, metadata: Mapping[str, Any], strict: bool, *said: list[str]
     ) -> None:
         """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
+        errors = said[-1]  # after the keys that are missing and those that are not expected
         # A state with a fixed β becomes one with a learned one, or the reverse.
         fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
         if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
@@ -122,7 +107,7 @@ class PseudoHyperboloid(CurvedQuadric):
         elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
             errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
         else:
-            super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
+            super()._load_from_state_dict(state_dict, prefix, metadata, strict, *said)
             if not self.learnable:
                 self._buffers["beta"] = self.beta.double()
 
@@ -207,20 +192,20 @@ class PseudoHyperboloid(CurvedQuadric):
             u = t.to(u.dtype).unsqueeze(-1) * u
         elif t != 1.0:
             u = t * u
-        cosh, sinhc = cosh_sinhc_sqrt(self._inner(u, u) / self._scale(x), sign=self._sign)
+        cosh, sinhc = functions.cosh_sinhc_sqrt(self._inner(u, u) / self._scale(x), sign=self._sign)
         return cosh * x + sinhc * u
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         """log_x(y) (Eq. 7) where ⟨x, y⟩ < |β|, and whether that is so; NaN elsewhere."""
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
-            factor = asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
+            factor = functions.asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
             return Logarithm(factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool))
         pair = separation(x, y, self._scale(x), self.q + 1)
         w_bar = pair.w_bar
         exists = w_bar > 0
         w_bar = torch.where(exists, w_bar, 1.0)
-        factor = asinhc_sqrt(pair.w, w_bar, sign=self._sign) * w_bar.rsqrt()
+        factor = functions.asinhc_sqrt(pair.w, w_bar, sign=self._sign) * w_bar.rsqrt()
         # y - ⟨x, y⟩x/β, close to ±x by way of y ∓ x.
         near = pair.side * pair.close
         along = torch.where(pair.close, pair.side * pair.turn, pair.cosine)
@@ -248,7 +233,7 @@ class PseudoHyperboloid(CurvedQuadric):
         """expmap(x, u) and v carried along it, at the cost of little more than the former."""
         z = self._inner(u, u) / self._scale(x)
         # The half angle gives (cosh √z - 1)/z = ½ (sinh(√z/2)/(√z/2))² without cancellation.
-        half_cosh, half_sinhc = cosh_sinhc_sqrt(z / 4.0, sign=self._sign)
+        half_cosh, half_sinhc = functions.cosh_sinhc_sqrt(z / 4.0, sign=self._sign)
         square = half_sinhc.square()
         cosh, sinhc = 1.0 + 0.5 * z * square, half_sinhc * half_cosh
         along = self._inner(v, u) / self._scale(x)
@@ -268,7 +253,7 @@ class PseudoHyperboloid(CurvedQuadric):
         if pair is not None:
             exists = w_bar > 0
             w, w_bar = torch.where(exists, w, 0.0), torch.where(exists, w_bar, 1.0)
-        square = signed_square(w, w_bar, sign=self._sign) * self._scale(x)
+        square = functions.signed_square(w, w_bar, sign=self._sign) * self._scale(x)
         if pair is not None:
             square = with_antipode(x, self.q + 1, pair, square, -(math.pi**2) * self._scale(x))
         return square.squeeze(-1)
@@ -276,34 +261,34 @@ class PseudoHyperboloid(CurvedQuadric):
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
         w, w_bar, pair = self._pair(x, y)
-        length = angle(w, w_bar, sign=self._sign) * self._scale(x).sqrt()
+        length = functions.angle(w, w_bar, sign=self._sign) * self._scale(x).sqrt()
         if pair is not None:
             length = with_antipode(x, self.q + 1, pair, length, math.pi * self._scale(x).sqrt())
         return length.squeeze(-1)
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
-        length = extended_angle(self._pair(x, y)[0], sign=self._sign)
+        length = functions.extended_angle(self._pair(x, y)[0], sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through -x."""
         w, w_bar, _ = self._pair(x, y)
-        length = angle(w, w_bar, sign=self._sign)
+        length = functions.angle(w, w_bar, sign=self._sign)
         if self._sign == 0:
-            length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
+            length = torch.where(w_bar > 0, length, math.pi + functions.hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         check_positive("epsilon", epsilon)
-        smoothed = extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
+        smoothed = functions.extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
         return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
         w = self._pair(x, y)[0].squeeze(-1)
-        return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
+        return functions.safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import format_number
-from .arguments import Check, all_finite, as_number, check_rows, format_row, validate
+from .arguments import Check, as_number, check_finite, check_rows, format_row, validate
 from .manifold import Manifold, default_tolerance
 
 # ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be told apart.
@@ -69,7 +69,7 @@ class CurvedQuadric(Manifold):
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
         residual, number = (square - beta).abs(), format_number(beta)
         far = (size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)) & (not isinstance(tolerance, Tensor))
-        check = all_finite(x=x) and check_rows(
+        check = check_finite("x", x) and check_rows(
             far,
             lambda row: (
                 f"x{row} is too far out: ‖x‖ = {x[row.at].norm().item():.3g}, where rounding in {x.dtype} "
@@ -100,7 +100,8 @@ class CurvedQuadric(Manifold):
         tolerance = default_tolerance(x.dtype, tolerance)
         residual, size = self.inner(x, u).abs(), x.norm(dim=-1)
         rounding = 4.0 * torch.finfo(x.dtype).eps * size.square()
-        return all_finite(x=x, u=u) and check_rows(
+        finite = check_finite("x", x) and check_finite("u", u)
+        return finite and check_rows(
             residual > tolerance * size * u.norm(dim=-1) + rounding,
             lambda row: (
                 f"u{row} is not tangent: |⟨x, u⟩| = {row.of(residual):.3g} instead of 0 "
@@ -112,7 +113,7 @@ class CurvedQuadric(Manifold):
         """Whether the part of every row that `phi` rescales is nonzero, where there is one sheet."""
         count = len(self._axes)
         which = f"space part (its last {count}" if self._positive else f"time part (its first {count}"
-        return all_finite(z=z) and check_rows(
+        return check_finite("z", z) and check_rows(
             (z[..., self._axes] == 0).all(-1) & (count > 1),
             lambda row: f"z{row} has a zero {which} coordinates), where phi is not defined: {format_row(z[row.at])}",
         )

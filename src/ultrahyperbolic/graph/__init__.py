@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "GraphError", "NodeIds", "as_graph", "read_graph"]
 
 _HOMES = {
-    "Graph": ".graph",
-    "GraphError": ".errors",
-    "NodeIds": ".ids",
-    "as_graph": ".readers",
-    "read_graph": ".readers",
-}
+    "Graph": ".graph", "GraphError": ".errors", "NodeIds": ".ids", "as_graph": ".readers", "read_graph": ".readers",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -95,9 +95,7 @@ class BaseGraph:
         positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
         edges, weights, directions = self.moved_to(positions)
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
-        kept = (
-            taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
-        )
+        given = None if attributes is None else as_attributes(attributes, len(ids))
         return replace(
             self,
             ids=NodeIds(ids),
@@ -106,7 +104,7 @@ class BaseGraph:
             directions=directions,
             labels=labels,
             policies=_with_isolated(self.policies, edges, len(ids)),
-            attributes=kept,
+            attributes=taken(self.attributes, positions, len(ids)) if given is None else given,
         )
 
     def moved_to(self, positions: Ints) -> tuple[Ints, Floats, Floats | None]:

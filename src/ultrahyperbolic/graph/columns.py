@@ -15,16 +15,9 @@ SAMPLE_ROWS = 10_000  # the first rows of a table, by whose values its columns a
 
 # Names of the two ends that hardly occur as ids side by side, so that they also betray a header.
 ENDS = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("src", "tgt"),
-    ("from", "to"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("id1", "id2"),
-    ("id_1", "id_2"),
-    ("fromnodeid", "tonodeid"),
-)
+    ("source", "target"), ("src", "dst"), ("src", "tgt"), ("from", "to"), ("node1", "node2"), ("node_1", "node_2"),
+    ("id1", "id2"), ("id_1", "id_2"), ("fromnodeid", "tonodeid"),
+)  # fmt: skip
 WEIGHTS = ("weight", "weights", "strength", "capacity")
 # Words in the name of a weight that speak of distances, of which the smaller is the closer.
 _DISTANCE = re.compile(

@@ -238,8 +238,7 @@ def sort_buckets(packed, spare, cuts, place_bits, key_bits, pairs):
                 there[counts[digit]] = here[k]
                 counts[digit] += 1
             here, there = there, here
-        for k in range(len(rows)):
-            rows[k] = here[k]
+        rows[:] = here
         pairs[bucket] = len(rows) > 0
         for k in range(1, len(rows)):
             pairs[bucket] += rows[k] >> (place_bits + 1) != rows[k - 1] >> (place_bits + 1)

@@ -29,10 +29,10 @@ class Dialect:
     path: str
     delimiter: str  # one character, or "whitespace": runs of spaces and tabs
     comments: str  # a line that begins with one of these characters is skipped
-    quoted: bool  # whether quotes occur: then fields may hold delimiters and line breaks
-    header: Sequence[str] | None
     width: int
-    sample: Table  # the first rows, without the header
+    quoted: bool = False  # whether quotes occur: then fields may hold delimiters and line breaks
+    header: Sequence[str] | None = None
+    sample: Table = ()  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
     point: str = "."  # before the decimals of weights
     encoding: str | None = None  # of the file, where it is not UTF-8
@@ -109,9 +109,9 @@ def sniff(
         path,
         delimiter,
         comments,
+        width=len(first_row) if header and len(first_row) in widths else widths.most_common(1)[0][0],
         quoted=b'"' in sample,
         header=first_row if header else None,
-        width=len(first_row) if header and len(first_row) in widths else widths.most_common(1)[0][0],
         sample=body,
         encoding=encoding,
         first_row=first_row if is_open else None,

@@ -92,8 +92,7 @@ def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: s
             return facts
 
         both, equal = np.sum(list(pool.map(merge, groups)), axis=0).tolist()
-    repeats = len(packed) - len(edges) - both
-    return Merged(edges, merged, self_loops, repeats, both, equal)
+    return Merged(edges, merged, self_loops, len(packed) - len(edges) - both, both, equal)
 
 
 _MANY = 500_000  # rows from which loading the compiled loops pays

@@ -184,8 +184,7 @@ def encode(node: Hashable) -> bytes:
     if isinstance(node, (float, np.floating)):
         return b"n" + (str(int(node)) if float(node).is_integer() else repr(float(node))).encode()
     if isinstance(node, (tuple, frozenset)):
-        parts = [encode(part) for part in node]
-        parts = parts if isinstance(node, tuple) else sorted(parts)
+        parts = list(map(encode, node)) if isinstance(node, tuple) else sorted(map(encode, node))
         return b"t" + b"".join(str(len(part)).encode() + b":" + part for part in parts)
     kind = type(node)
     return b"o" + f"{kind.__module__}.{kind.__qualname__} {'' if kind.__repr__ is object.__repr__ else node!r}".encode()

@@ -62,16 +62,8 @@ def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
             f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes"
         )
     skipped = header, *lines[: number + 1]
-    body = Dialect(
-        path,
-        WHITESPACE,
-        "%",
-        quoted=False,
-        header=None,
-        width=1 if is_array else _WIDTHS[words[2]],
-        sample=(),
-        start=(sum(map(len, skipped)) + len(skipped), len(skipped)),
-    )
+    before = sum(map(len, skipped)) + len(skipped), len(skipped)
+    body = Dialect(path, WHITESPACE, "%", 1 if is_array else _WIDTHS[words[2]], start=before)
     return body, "undirected" if is_symmetric else "matrix", n, entries
 
 
@@ -98,8 +90,7 @@ def _coordinates(body: Dialect, n: int, entries: int) -> tuple[Ints, Ints, Float
     numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
     wrong = (numbers < 1) | (numbers > n)
     if wrong.any():
-        row = int(np.flatnonzero(wrong[i] | wrong[j])[0])
-        place = place_of_row(body, row)
+        place = place_of_row(body, int((wrong[i] | wrong[j]).argmax()))
         raise GraphError(f"{place}: row and column must be whole numbers from 1 to {n}: correct them")
     return numbers[i] - 1, numbers[j] - 1, weights
 

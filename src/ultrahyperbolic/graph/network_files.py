@@ -255,9 +255,8 @@ def _read_gexf(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
 
 def _read_node_link(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     content = json.loads(data)
-    nodes, links = None, None
-    if isinstance(content, dict):
-        nodes, links = content.get("nodes"), content.get("links", content.get("edges"))
+    known = content if isinstance(content, dict) else {}
+    nodes, links = known.get("nodes"), known.get("links", known.get("edges"))
     if not isinstance(nodes, list) or not isinstance(links, list):
         raise GraphError(f'{path}: no node-link graph: an object with lists "nodes" and "links" (or "edges") is needed')
     for what, items, keys in (("node", nodes, ()), ("link", links, ("source", "target"))):
@@ -266,7 +265,7 @@ def _read_node_link(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
                 wanted = f"an object{' with source and target' if keys else ''}"
                 raise GraphError(f"{path}: {what} {k} (from 0) must be {wanted}")
     # A graph of several edges a pair, so that a link that comes again is not lost; its key would make it the same one.
-    whole = {"directed": bool(content.get("directed")), "multigraph": True, "nodes": nodes, "edges": []}
+    whole = {"directed": bool(known.get("directed")), "multigraph": True, "nodes": nodes, "edges": []}
     name = "edges" if "edges" in inspect.signature(nx.node_link_graph).parameters else "link"
     declared = nx.node_link_graph(whole, **{name: "edges"}).number_of_nodes()
     if declared < len(nodes):

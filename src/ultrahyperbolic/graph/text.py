@@ -14,15 +14,7 @@ from pyarrow import csv
 
 from ..progress import Update
 from .columns import is_number, is_strength
-from .dialect import (
-    BYTE_ORDER_MARK,
-    WHITESPACE,
-    Dialect,
-    comment_begin,
-    comment_pattern,
-    records,
-    squeeze_blanks,
-)
+from .dialect import BYTE_ORDER_MARK, WHITESPACE, Dialect, comment_begin, comment_pattern, records, squeeze_blanks
 from .encode import Block, Encoded, Texts, encode_ends, number_blocks, texts_of_arrow
 from .errors import ID, LINE, GraphError
 from .streams import open_bytes
@@ -187,8 +179,7 @@ class _CleanLines:
                 return match[1] or b""
 
             # A comment, or all there is up to the next one.
-            begin = comment_begin(self._dialect.comments)
-            other = b'((?:"[^"]*"|[^"\n]+|\n(?!' + begin + b"))++)"
+            other = b'((?:"[^"]*"|[^"\n]+|\n(?!' + comment_begin(self._dialect.comments) + b"))++)"
             data = re.sub(self._comment.pattern + b"|" + other, drop, data, flags=re.MULTILINE)
         return b"".join(map(squeeze_blanks, _whole_fields(data))) if self._dialect.delimiter == WHITESPACE else data
 

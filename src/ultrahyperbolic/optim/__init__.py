@@ -5,19 +5,7 @@ from .minimize import LineSearch, MinimizeResult, armijo, mean, minimize
 from .optimizers import OntoManifold, PseudoRiemannianAdam, PseudoRiemannianSGD, optimize_through_phi
 
 __all__ = [
-    "DescentSettings",
-    "DescentState",
-    "Direction",
-    "LineSearch",
-    "MinimizeResult",
-    "OntoManifold",
-    "PseudoRiemannianAdam",
-    "PseudoRiemannianSGD",
-    "armijo",
-    "descent_step",
-    "gram_schmidt_direction",
-    "mean",
-    "minimize",
-    "optimize_through_phi",
-    "orthonormal_basis",
-]
+    "DescentSettings", "DescentState", "Direction", "LineSearch", "MinimizeResult", "OntoManifold",
+    "PseudoRiemannianAdam", "PseudoRiemannianSGD", "armijo", "descent_step", "gram_schmidt_direction", "mean",
+    "minimize", "optimize_through_phi", "orthonormal_basis",
+]  # fmt: skip

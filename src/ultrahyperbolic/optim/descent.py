@@ -41,8 +41,7 @@ def gram_schmidt_direction(manifold: Manifold, x: Tensor, u: Tensor, start: Tens
     its space-like vectors span: the default's is that of the surrogate direction, which is ζ in closed form.
     """
     basis = orthonormal_basis(manifold, x, start)
-    coefficients = manifold.inner(u.unsqueeze(-2), basis, keepdim=True)
-    return (coefficients * basis).sum(-2)
+    return (manifold.inner(u.unsqueeze(-2), basis, keepdim=True) * basis).sum(-2)
 
 
 def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:

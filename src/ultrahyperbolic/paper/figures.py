@@ -111,14 +111,12 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     lines += head_of("", *(label(Geometry(p, q)) for p, q in SIGNATURES + SMALL))
     for key, (title, recipe) in arms.items():
         runs = curves[key] = _run(graph, count, recipe, title, quiet)
-        shares = []
         for k, (p, q) in enumerate(SIGNATURES + SMALL):
             mine = runs[k * count : (k + 1) * count]
-            share = float(np.mean([_is_ordered(run) for run in mine]))
-            figures[f"{key}_Q{p}_{q}_satisfied"] = share
+            figures[f"{key}_Q{p}_{q}_satisfied"] = float(np.mean([_is_ordered(run) for run in mine]))
             figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
-            shares.append(f"{share:.2f}")
         figures[f"{key}_worst_d10_satisfied"] = min(figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES)
+        shares = [f"{figures[f'{key}_Q{p}_{q}_satisfied']:.2f}" for p, q in SIGNATURES + SMALL]
         lines.append(row_of([title, *shares]))
     lines += ["", "Mean loss at the last iteration:", ""]
     for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function

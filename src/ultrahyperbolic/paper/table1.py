@@ -145,8 +145,7 @@ def _markdown(figures: Figures, count: int) -> list[str]:
     header = lines[3:5]
     for recipe, kept in (("text", "the last points kept"), ("text_best", "the points of the lowest loss kept")):
         lines += ["", f"The recipe of the paper's text, {kept}, {count} seeds:", "", *header]
-        for row in ROWS:
-            lines.append(row_of([NAMES[row], *(ours(f"{key}_{recipe}_{row}") for key in GEOMETRIES)]))
+        lines += [row_of([NAMES[row], *(ours(f"{key}_{recipe}_{row}") for key in GEOMETRIES)]) for row in ROWS]
     thrown = ", ".join(
         f"{label(geometry).split(' ')[0]} {figures[f'{key}_text_thrown_off']:.0f}"
         for key, geometry in GEOMETRIES.items()

@@ -38,8 +38,7 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all threads."""
     repeats = check_count("seeds", 3 if seeds is None else seeds, 1)
     figures: Figures = {}
-    lines = [*_club(figures, repeats), "", *_coauthors(figures)]
-    finish(lines, output, (), "timing.md", quiet=quiet)
+    finish([*_club(figures, repeats), "", *_coauthors(figures)], output, (), "timing.md", quiet=quiet)
     return figures
 
 

@@ -135,18 +135,14 @@ def _legend(panel: Scene) -> list[Artist]:
     return entries
 
 
-def _quads(grid: Floats) -> Floats:
-    """The faces [f, 4, 3] of a grid, those with a NaN left out."""
+def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The faces [f, 4, 3] of a surface, without NaN, and their colours [f, 4] under one light, alike on both sides."""
+    grid = surface.points
     if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
         near, far = np.linspace(grid[0], grid[1], 41, axis=1)
         grid = np.linspace(near, far, 41, axis=1)
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
-    return quads[np.isfinite(quads).all((1, 2))]
-
-
-def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The faces [f, 4, 3] of a surface, and their colours [f, 4] under one light, alike on both sides."""
-    quads = _quads(surface.points)
+    quads = quads[np.isfinite(quads).all((1, 2))]
     normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     up, around = np.radians(view)

@@ -114,14 +114,10 @@ def family(beta: float = -1.0) -> list[Scene]:
     """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
     manifold, root, _ = _space(2, beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
-    together = [
-        Surface(
-            level_surface(manifold, level, 1.5 * math.pi),
-            _level_color(level),
-            name=f"x₀ = {level * root:.3g}: {kind_of(level)}",
-        )
-        for level in LEVELS
-    ]
+    together = []
+    for level in LEVELS:
+        grid, name = level_surface(manifold, level, 1.5 * math.pi), f"x₀ = {level * root:.3g}: {kind_of(level)}"
+        together.append(Surface(grid, _level_color(level), name=name))
     scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
     for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
         alone = [Surface(level_surface(manifold, level), _level_color(level))]

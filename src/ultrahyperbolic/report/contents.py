@@ -176,8 +176,7 @@ def _near(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: 
     Nodes that the page does not show come last.
     """
     k, n = min(NEAREST, len(embedding) - 1), len(embedding)
-    looked = n - 1 if n <= _SMALL else _LOOKED_AT
-    indices, lengths = _nearest(embedding, shown, looked)
+    indices, lengths = _nearest(embedding, shown, n - 1 if n <= _SMALL else _LOOKED_AT)
     untied = np.zeros(indices.shape, bool) if graph is None else ~are_edges(graph, shown.nodes[:, None], indices)
     free = [np.flatnonzero(row)[:NEAREST] for row in untied]
     used = np.concatenate([indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))])

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
-from typing import TypeGuard
 
 import numpy as np
 
+from ..checks import is_number
 from ..embedding.record import Json
 from ..evaluation import reservations
 from ..graph import Graph
@@ -192,7 +192,7 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
         "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is best.",
     }
     what = said.get(str(found.get("by")), said.get(str(found.get("goal")), ""))
-    error = any(_is_number(row.get("difference_error")) for row in rows)
+    error = any(is_number(row.get("difference_error")) for row in rows)
     over = ", mean over the seeds ± its standard error" if error else ""
     return f"{what} Difference from the best: after the same number of iterations{over}."
 
@@ -203,17 +203,17 @@ def _cell(key: str, form: str) -> Callable[[Row], str]:
 
 def _difference(row: Row, winner: Json) -> str:
     mean, error = row.get("difference"), row.get("difference_error")
-    if not _is_number(mean) or row.get("geometry") == winner:
+    if not is_number(mean) or row.get("geometry") == winner:
         return ""
-    return f"{mean:+.4f} ± {error:.4f}" if _is_number(error) else f"{mean:+.4f}"
+    return f"{mean:+.4f} ± {error:.4f}" if is_number(error) else f"{mean:+.4f}"
 
 
 def _spread(row: Row, key: str) -> str:
     """A share with its spread over the seeds, in per cent."""
     mean, spread = row.get(key), row.get(f"{key}_spread")
-    if not _is_number(mean):
+    if not is_number(mean):
         return ""
-    around = f" ± {100 * spread:.2f}" if _is_number(spread) else ""
+    around = f" ± {100 * spread:.2f}" if is_number(spread) else ""
     return f"{100 * mean:.2f}{around} %"
 
 
@@ -227,8 +227,4 @@ def _geometry(name: Json) -> str:
 
 
 def _number(value: Json, form: str) -> str:
-    return f"{value:{form}}" if _is_number(value) else escape(str(value or ""))
-
-
-def _is_number(value: Json) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:{form}}" if is_number(value) else escape(str(value or ""))

@@ -151,7 +151,11 @@ def _flat(points: Floats) -> SpaceView:
 def _sphere(time: Floats, q: int) -> SpaceView:
     axes = _names("time", q + 1)
     if q <= 2:
-        return SpaceView(_padded(time), axes, f"The points lie on a {('circle', 'sphere')[q - 1]}, shown as it is.")
+        return SpaceView(
+            np.pad(time, ((0, 0), (0, 2 - q))),
+            axes,
+            f"The points lie on a {('circle', 'sphere')[q - 1]}, shown as it is.",
+        )
     values, directions = np.linalg.eigh(time.T @ time)
     share = float(values[-3:].sum() / values.sum())
     text = (
@@ -166,7 +170,7 @@ def _hyperbolic(space: Floats, p: int) -> SpaceView:
         height = np.sqrt(1.0 + (space**2).sum(1, keepdims=True))
         axes, kind = (("space 1", "space 2", "time"), "sheet") if p == 2 else (("space 1", "time", ""), "branch")
         text = f"The points lie on a {kind} of a hyperboloid, shown as it is in units of √|β|."
-        return SpaceView(_padded(np.hstack((space, height))), axes, text)
+        return SpaceView(np.pad(np.hstack((space, height)), ((0, 0), (0, 2 - p))), axes, text)
     found, share = _principal(space, 3)
     text = (
         "In hyperbolic space the space coordinates, in units of √|β|, determine the time coordinate. Shown are the "
@@ -215,7 +219,7 @@ def _great_circle(unit: Floats) -> tuple[Floats, Floats, float]:
 def _principal(values: Floats, k: int) -> tuple[Floats, float]:
     """The first k principal coordinates, and their share of the variance; values [n, d] with d <= k are not rotated."""
     if values.shape[1] <= k:
-        return _padded(values)[:, :k], 1.0
+        return np.pad(values, ((0, 0), (0, k - values.shape[1]))), 1.0
     centred = values - values.mean(0)
     variances, directions = np.linalg.eigh(centred.T @ centred)
     chosen = np.apply_along_axis(_signed, 0, directions[:, ::-1][:, :k])
@@ -226,10 +230,6 @@ def _principal(values: Floats, k: int) -> tuple[Floats, float]:
 def _signed(direction: Floats) -> Floats:
     """The direction, or its opposite if its largest component is negative: so drawings do not flip by chance."""
     return direction if direction[np.abs(direction).argmax()] > 0 else -direction
-
-
-def _padded(values: Floats) -> Floats:
-    return np.hstack((values, np.zeros((len(values), 3 - values.shape[1]))))
 
 
 def _names(word: str, count: int) -> tuple[str, ...]:
