@@ -164,7 +164,7 @@ class SpectralStart:
 def start_bytes(n: int, m: int, spectra: int) -> int:
     """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
-    counting, placing = 4 * entries + AT_ONCE * ((4 * WORD + 32) * n + SEARCH_BYTES), (5 + 8 * spectra) * entries
+    counting, placing = 4 * entries + AT_ONCE * (4 * WORD + 32) * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
     averaging = 24 * AT_ONCE * m if _are_few(n) else 0
     return max(counting, placing) + averaging + 64 * m if spectra else 0
 
