@@ -109,13 +109,13 @@ class BaseGraph:
 
     def moved_to(self, positions: Ints) -> tuple[Ints, Floats, Floats | None]:
         """The edges with node i at ``positions[i]``, i < j and sorted again, their weights and directions."""
-        edges, directions = positions[self.edges], self.directions
+        (first, second), directions = positions[self.edges.T], self.directions
         if directions is not None:
-            turned = edges[:, 0] > edges[:, 1]
-            directions = np.where(turned[:, None], directions[:, ::-1], directions)
-        edges = np.sort(edges, axis=1)
-        order = np.argsort(edges[:, 0] * (edges.max(initial=0) + 1) + edges[:, 1])
-        return edges[order], self.weights[order], None if directions is None else directions[order]
+            directions = np.where((first > second)[:, None], directions[:, ::-1], directions)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        order = np.argsort(low * (high.max(initial=0) + 1) + high)
+        edges = np.column_stack((low[order], high[order]))
+        return edges, self.weights[order], None if directions is None else directions[order]
 
     @property
     def is_directed(self) -> bool:
@@ -232,14 +232,14 @@ def text(value: object) -> str:
 def components_of(n: int, edges: Ints) -> Ints:
     """`components` of n nodes and edges [m, 2] in either direction."""
     label = np.arange(n)
-    i, j = edges.T
+    first, second = i, j = edges.T.copy()
     while len(i):
-        low, high = np.minimum(label[i], label[j]), np.maximum(label[i], label[j])
-        apart = low < high
-        i, j = i[apart], j[apart]
         # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
         # root is taken or takes one, so that there are O(log n) rounds.
-        np.minimum.at(label, high[apart], low[apart])
-        while (label[label] < label).any():
-            label = label[label]
+        np.minimum.at(label, np.maximum(first, second), np.minimum(first, second))
+        while ((further := label[label]) < label).any():
+            label = further
+        first, second = label[i], label[j]
+        apart = first != second
+        i, j, first, second = i[apart], j[apart], first[apart], second[apart]
     return np.asarray((np.cumsum(label == np.arange(n)) - 1)[label])

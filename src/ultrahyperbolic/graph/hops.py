@@ -7,18 +7,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints, Words
+from ..arrays import AT_ONCE, Ints, Words, in_blocks
 from .graph import Graph
 
 WORD = 64
 """From how many nodes one search goes, a bit of a word for each."""
 SEARCH_BYTES = 64 << 20
 """What a search takes at most, beside 32 bytes per edge and per node."""
-AT_ONCE = 4
-"""How many searches run at once."""
 # Where the nodes of a level have fewer than one in this many edges, only these are followed.
 _FEW = 8
-# Nodes of a level whose bits are written to the table at once.
+# Nodes of a block.
 _NODES = 1 << 14
 _BITS_SET: Ints = sum((np.arange(1 << 16) >> bit & 1 for bit in range(1, 16)), np.arange(1 << 16) & 1)
 
@@ -35,12 +33,18 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
         table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # a node's hops lie together
         table[some, np.arange(len(some))] = 0
         for level, nodes, words in levels_from(graph, some):
-            for first in range(0, len(nodes), _NODES):
-                here = slice(first, first + _NODES)
+
+            def write(here: slice, level: int = level, nodes: Ints = nodes, words: Words = words) -> None:
                 raw = words[here].astype("<u8").view(np.uint8).reshape(-1, 8)
                 bits = np.unpackbits(raw, axis=1, count=len(some), bitorder="little")
                 table[nodes[here]] += np.int32(level + 1) * bits
-        hops[start : start + WORD] = table.T
+
+            in_blocks(write, len(nodes), _NODES)
+
+        def turn(here: slice) -> None:
+            hops[start : start + WORD, here] = table[here].T
+
+        in_blocks(turn, graph.n_nodes, _NODES)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(search, range(0, len(sources), WORD)))
@@ -76,6 +80,13 @@ def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]
     offsets, heads = graph.neighbor_lists
     degree = graph.degree
     joined = np.flatnonzero(degree)
+
+    def gather(here: slice) -> Words:
+        """The words of all that nodes are joined with; their lists lie one after the other."""
+        nodes = joined[here]
+        first = offsets[nodes[0]]
+        return np.bitwise_or.reduceat(spread[heads[first : offsets[nodes[-1] + 1]]], offsets[nodes] - first)
+
     seen = np.zeros(graph.n_nodes, dtype=np.uint64)
     np.bitwise_or.at(seen, sources, np.uint64(1) << np.arange(len(sources), dtype=np.uint64))
     nodes = np.flatnonzero(seen)
@@ -94,7 +105,7 @@ def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]
         else:
             spread = np.zeros_like(seen)
             spread[nodes] = words
-            nodes, arriving = joined, np.bitwise_or.reduceat(spread[heads], offsets[joined])
+            nodes, arriving = joined, np.concatenate(in_blocks(gather, len(joined), _NODES))
         words = arriving & ~seen[nodes]
         fresh = words > 0
         nodes, words = nodes[fresh], words[fresh]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, overload
 from unicodedata import normalize
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Words, positions_in
+from ..arrays import Floats, Ints, Words, in_blocks, positions_in
 from .errors import GraphError
 
 if TYPE_CHECKING:
@@ -157,14 +158,14 @@ def check_texts(values: Iterable[object], what: str, name: str) -> None:
 
 _CHUNK = 65536  # ids that are encoded at a time
 _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
-_EDGES = 1 << 22  # that are followed at once
+_EDGES = 1 << 20  # that are followed at once
 
 
 def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats, directions: Floats | None = None) -> str:
     """The sha256 over ids, edges [m, 2], weights [m] and those of both directions [m, 2], in hexadecimal."""
     digest = hashlib.sha256()
     for start in range(0, len(ids), _CHUNK):
-        encoded = list(map(encode, ids[start : start + _CHUNK]))
+        encoded = [b"n%d" % node if type(node) is int else encode(node) for node in ids[start : start + _CHUNK]]
         digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
     digest.update(b"|" + edges.astype("<i8", copy=False).tobytes())
     digest.update(b"|" + weights.astype("<f8", copy=False).tobytes())
@@ -199,15 +200,19 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     """
     words: Words = np.zeros(len(ids), dtype=np.uint64)
     kinds = 0
+
+    def seen(some: slice) -> list[tuple[Ints, Words]]:
+        """The ends of some ties, and what each sees along its tie."""
+        first, second = edges[some].T.copy()
+        tie = _mixed(classes[some].astype(np.uint64))
+        return [(first, _mixed(words[second] ^ tie)), (second, _mixed(words[first] ^ tie))]
+
     for _ in range(_ROUNDS):
         around: Words = np.zeros_like(words)  # the sum, in whole numbers, of what each node sees along its ties
-        for start in range(0, len(edges), _EDGES):
-            first, second = edges[start : start + _EDGES].T
-            tie = _mixed(classes[start : start + _EDGES].astype(np.uint64))
-            np.add.at(around, first, _mixed(words[second] ^ tie))
-            np.add.at(around, second, _mixed(words[first] ^ tie))
+        for nodes, values in chain.from_iterable(in_blocks(seen, len(edges), _EDGES)):
+            np.add.at(around, nodes, values)
         words = _mixed(words + around)
-        before, kinds = kinds, len(np.unique(words))
+        before, kinds = kinds, 1 + int(np.count_nonzero(np.diff(np.sort(words))))
         if kinds in (before, len(ids)):
             break
     if kinds == len(ids):
