@@ -9,7 +9,6 @@ length to everybody, which a few eigenpairs do not show, and what starts far out
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -18,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import AT_ONCE, Floats, Ints, in_blocks
 from ..graph import Graph
-from ..graph.hops import AT_ONCE, SEARCH_BYTES, WORD, hops_from
+from ..graph.hops import SEARCH_BYTES, WORD, hops_from
 from ..lazy import torch
 from ..rounding import cosh_of_root
 from ..spaces import Geometry
@@ -28,10 +27,8 @@ from ..spaces import Geometry
 # Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
 # where the table of hops would exceed _ENTRIES.
 _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
-# How often a node that is placed by few landmarks is moved to the mean of its neighbours and itself.
-_ROUNDS = 3
-# Nodes of a spectrum that are placed at once.
-_ROWS = 4096
+# Nodes that are placed at once by a spectrum, and by their neighbours.
+_ROWS, _AMONG_NEIGHBORS = 4096, 512
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
@@ -81,24 +78,24 @@ class SpectralStart:
         return np.asarray(geometry.radius * points)
 
     def _between_neighbors(self, places: Floats) -> Floats:
-        """Places [n, k], as widely spread as before; where landmarks are few, each the mean of its neighbours'."""
+        """Places [n, k]; where landmarks are few, each the mean over a node and its neighbours, as widely spread."""
         if not _are_few(len(places)):
             return places
-        (offsets, heads), degree = self.graph.neighbor_lists, self.graph.degree
-        joined = np.flatnonzero(degree)
+        offsets, heads = self.graph.neighbor_lists
+        found = places.copy()
 
-        def average(column: Floats) -> Floats:
-            found = column
-            for _ in range(_ROUNDS):
-                total = found.copy()
-                total[joined] += np.add.reduceat(found[heads], offsets[joined])
-                found = total / (degree + 1)
-            deviation = found.std()
-            scale = column.std() / deviation if deviation > 0.0 else 1.0
-            return np.asarray(column.mean() + scale * (found - found.mean()))
+        def add_neighbors(nodes: slice) -> None:
+            own = offsets[nodes.start : nodes.stop + 1]
+            joined = np.flatnonzero(np.diff(own))
+            if len(joined):
+                here = places[heads[own[0] : own[-1]]]
+                found[nodes.start + joined] += np.add.reduceat(here, own[joined] - own[0], axis=0)
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            return np.stack(list(pool.map(average, places.T.copy())), axis=1)
+        in_blocks(add_neighbors, len(places), _AMONG_NEIGHBORS)
+        found /= np.diff(offsets)[:, None] + 1
+        found -= found.mean(0)
+        found *= places.std(0) / np.maximum(found.std(0), 1e-300)
+        return np.asarray(found + places.mean(0))
 
     def _draw_in(self, places: Floats) -> None:
         """Draw nodes with few hops to all others in towards the mean [k] of the places [n, k] of their component.
@@ -148,7 +145,13 @@ class SpectralStart:
         most = int(hops.max(initial=0))
         unit = _REACH / max(most, 1)
         values = np.array([-cosh_of_root(sign * (unit * k) * (unit * k)) for k in range(most + 1)])
-        return _Spectrum(values[hops], rows)
+        products = np.empty(hops.shape)
+
+        def look_up(some: slice) -> None:
+            products[some] = values[hops[some]]
+
+        in_blocks(look_up, len(hops), _ROWS)
+        return _Spectrum(products, rows)
 
     @cached_property
     def hops(self) -> tuple[NDArray[np.int32], Ints]:
@@ -165,8 +168,7 @@ def start_bytes(n: int, m: int, spectra: int) -> int:
     """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
     counting, placing = 4 * entries + AT_ONCE * (4 * WORD + 32) * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
-    averaging = 24 * AT_ONCE * m if _are_few(n) else 0
-    return max(counting, placing) + averaging + 64 * m if spectra else 0
+    return max(counting, placing) + 64 * m if spectra else 0
 
 
 def _landmarks(n: int) -> int:
@@ -196,10 +198,12 @@ class _Spectrum:
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
         products = np.zeros((len(order), len(self.products)))
-        for start in range(0, len(self.products), _ROWS):
-            rows = slice(start, start + _ROWS)
+
+        def add_products(rows: slice) -> None:
             for vector, column in zip(vectors, self.products[rows].T.copy(), strict=True):
                 products[:, rows] += vector[:, None] * column  # a product of matrices, with its sums in this order
+
+        in_blocks(add_products, len(self.products), _ROWS)
         found = sign * products.T / np.sqrt(np.where(large, values, 1.0)) * large
         return np.ascontiguousarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 
