@@ -30,9 +30,9 @@ _COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 # A GPU compares a node with one in this many others, and with no more than the second.
-_PARTS_ON_CUDA, _MOST_ON_CUDA = 50, 2000
-# A CPU that looks at parts of the pairs alone takes this share of the iterations, and a node meets more others in each:
-# the sums over ties, which run on one core, are then a smaller part of the time.
+_PARTS_ON_CUDA, _MOST_ON_CUDA = 50, 8000
+# What looks at parts of the pairs alone takes this share of the iterations, and a node meets more others in each, on a
+# CPU the second: the sums over ties, which take as long for fewer others, are then a smaller part of the time.
 FEWER, _MEETS_ALONE = 0.5, 256
 _told: set[str] = set()
 

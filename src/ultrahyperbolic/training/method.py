@@ -153,7 +153,7 @@ def usual_iterations(graph: Graph, machine: Machine) -> int:
     times = 1.0
     if machine.backend == "sampled":
         times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine))
-    elif not ends_exactly(graph.n_nodes, machine) and machine.device_type == "cpu":
+    elif not ends_exactly(graph.n_nodes, machine):
         times = FEWER
     return round(default_iterations(graph) * times)
 
