@@ -9,13 +9,14 @@ import os
 import re
 import resource
 import sys
-import time
+import timeit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ultrahyperbolic.arrays import Bools
 from ultrahyperbolic.arrays import Floats as Floats
 from ultrahyperbolic.arrays import Ints as Ints
 
@@ -37,9 +38,7 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
 def add_folder(made: argparse.ArgumentParser) -> None:
     """The option that says where graphs are."""
     default = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "."))
-    made.add_argument(
-        "--folder", type=Path, default=default, help="of graphs (default: what ULTRAHYPERBOLIC_DATA names)"
-    )
+    made.add_argument("--folder", type=Path, default=default, help="of graphs (or ULTRAHYPERBOLIC_DATA names it)")
 
 
 def found(folder: Path, name: str) -> Path:
@@ -180,12 +179,14 @@ def draw(path: Path, *panels: Panel) -> None:
 
 def best(work: Callable[[], object], repeats: int) -> float:
     """The least seconds of several times."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(timeit.repeat(work, number=1, repeat=repeats))
+
+
+def auc(scores: Floats, hidden: Bools) -> float:
+    """The chance that what was hidden scores higher than the others; equal scores count half."""
+    others, mine = np.sort(scores[~hidden]), scores[hidden]
+    below = np.searchsorted(others, mine) + np.searchsorted(others, mine, side="right")
+    return float(below.mean() / (2 * len(others)))
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -6,7 +6,7 @@
 ``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per second
 ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
 ``large``        millions of nodes: made up, trained, and judged by hidden ties and by samples
-``whole``        the command ``embed`` on files of graphs, with its time and its measures
+``whole``        the command ``embed`` on files of graphs, with its time and its measures, by one seed or several
 ``distributed``  one process against several of one thread each
 ``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs beside torch's
 
@@ -15,6 +15,7 @@ Slopes are those of log cost over log size. What is compared computes on the sam
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -25,12 +26,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from timeit import Timer
 from typing import Any
 
 import bench
 import numpy as np
 import torch
-from bench import Figures, Floats, Ints, Panel, random_edges, save, show
+from bench import Figures, Floats, Ints, Panel, auc, random_edges, save, show
 from bench import slope as exponent
 
 import ultrahyperbolic
@@ -109,9 +111,8 @@ def gpu(options: Options) -> Figures:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
     figures: Figures = {}
     for part in (gpu_errors, partial(gpu_nips, options.data), gpu_limit, gpu_growth):
-        part_figures = part()
-        show(part_figures, BARS)
-        figures |= part_figures
+        figures |= (found := part())
+        show(found, BARS)
     if options.plot:
         by_n = {key: [figures[f"{key}_n{n}"] for n in GPU_NODES] for key in ("pass_ms", "memory_mib")}
         wide = [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS]
@@ -280,14 +281,10 @@ def speed(pairs: RankedPairs, sizes: SampleSizes, device: torch.device, scope: S
     dtype = torch.float64 if device.type == "cpu" else torch.float32
     loss = SampledLoss(pairs, sizes, scope, device=device, dtype=dtype)
 
-    def iterate(count: int) -> float:
-        began = time.perf_counter()
-        for k in range(count):
-            float(loss(points, None, loss.draw(0, k), MEASURE).loss)
-        return (time.perf_counter() - began) / count
-
-    iterate(2)
-    seconds = iterate(5)
+    draws = iter(range(7))
+    timer = Timer(lambda: float(loss(points, None, loss.draw(0, next(draws)), MEASURE).loss))
+    timer.timeit(2)
+    seconds = timer.timeit(5) / 5
     return {
         f"{scope}_seconds": seconds,
         f"{scope}_ties_per_second": min(sizes.ties, pairs.n_edges) / seconds,
@@ -401,11 +398,6 @@ def large(options: Options) -> Figures:
         figures[f"seconds_{name}"] = time.perf_counter() - since
         return time.perf_counter()
 
-    def auc(score: Floats) -> float:
-        """The chance that a hidden tie scores higher than one of the 100,000 pairs that follow them."""
-        hidden, others = score[:-100_000], np.sort(score[-100_000:])
-        return float(np.mean([np.searchsorted(others, hidden, side) for side in ("left", "right")]) / 100_000)
-
     ends, weights = ties_on_a_ring(nodes, options.ties, device)
     at, rng = clock("generate", at), np.random.default_rng(1)
     hidden = rng.random(len(ends)) < 0.02
@@ -427,11 +419,11 @@ def large(options: Options) -> Figures:
     figures["ties_per_second"] = graph.n_edges * passes / seconds
     points = torch.from_numpy(embedding.points.copy()).to(device)
     figures |= from_samples(graph, points, embedding.manifold, popularity=embedding.popularity).measures
-    i, j = asked.T
-    lengths = embedding.manifold.dissimilarity(points[i], points[j]).cpu().numpy()
+    lengths = embedding.manifold.dissimilarity(*points[asked.T]).cpu().numpy()
     if embedding.popularity is not None:
-        lengths = lengths - embedding.popularity[i] - embedding.popularity[j]
-    figures |= {"auc_hidden_ties": auc(-lengths), "auc_preferential_attachment": auc(popular)}
+        lengths -= embedding.popularity[asked].sum(1)
+    tied = np.arange(len(asked)) < len(asked) - 100_000
+    figures |= {"auc_hidden_ties": auc(-lengths, tied), "auc_preferential_attachment": auc(popular, tied)}
     clock("judge", at)
     figures["peak_host_gib"] = bench.peak_bytes() / 2**30
     if device.type == "cuda":
@@ -439,28 +431,45 @@ def large(options: Options) -> Figures:
     return figures
 
 
-def whole(options: Options) -> Figures:
-    """The command ``embed``, measures and report included, for each file, or ``ba`` for a Barabási–Albert graph."""
-    import resource
-
+def made_up(name: str, options: Options) -> Floats:
+    """The rows of a file: ``ba`` is a Barabási–Albert graph, ``ring`` that of ``large``."""
+    nodes = options.nodes or 50_000
+    if name == "ring":
+        return np.column_stack(ties_on_a_ring(nodes, options.ties, torch.device("cpu")))
     import networkx as nx
 
-    figures, keys = Figures(), ("map", "recall_at_1", "tie_order")
-    for text in options.graphs or ["ba"]:
+    return np.array(nx.barabasi_albert_graph(nodes, 5, seed=0).edges)
+
+
+def whole(options: Options) -> Figures:
+    """The command ``embed``, measures and report included, for each file, ``ba`` or ``ring``, and each seed.
+
+    With ``--against`` Welch's t with the figures of another run, say on another device.
+    """
+    figures, keys = Figures(), ("map", "recall_at_1", "tie_order", "spearman_all")
+    for text, seed in product(options.graphs or ["ba"], range(options.seeds)):
         with tempfile.TemporaryDirectory() as name:
-            path, label = Path(text), Path(text).name.partition(".")[0]
-            if text == "ba":
-                path = Path(name, "ba.tsv")
-                made = nx.barabasi_albert_graph(options.nodes or 50_000, 5, seed=0)
-                path.write_text("".join(f"{i}\t{j}\n" for i, j in made.edges()), encoding="ascii")
-            began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            line = [sys.executable, "-m", "ultrahyperbolic", "embed", str(path), "-o", f"{name}/out"]
+            path, label = Path(text), Path(text).name.partition(".")[0] + f"_seed{seed}" * (options.seeds > 1)
+            if text in ("ba", "ring"):
+                np.savetxt(path := Path(name, f"{text}.tsv"), made_up(text, options), "%d", "\t")
+            began, cpu = time.perf_counter(), sum(os.times()[2:4])
+            line = [sys.executable, "-m", "ultrahyperbolic", "embed", str(path), "-o", f"{name}/out", f"--seed={seed}"]
+            line += ["--signature", ",".join(map(str, options.signature))] if options.signature else []
             subprocess.run([*line, "--device", options.device], check=True, stdout=sys.stderr)
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
             figures[f"{label}_seconds"] = time.perf_counter() - began
-            figures[f"{label}_cpu_seconds"] = used.ru_utime + used.ru_stime - cpu.ru_utime - cpu.ru_stime
-            measures = json.loads(Path(name, "out", "run.json").read_text(encoding="utf-8"))["measures"]
-            figures |= {f"{label}_{key}": measures[key] for key in keys if key in measures}
+            figures[f"{label}_cpu_seconds"] = sum(os.times()[2:4]) - cpu
+            run = json.loads(Path(name, "out", "run.json").read_text(encoding="utf-8"))
+            figures[f"{label}_iterations"] = run["iterations"]
+            figures |= {f"{label}_{key}": run["measures"][key] for key in keys if key in run["measures"]}
+    other = json.loads(options.against.read_text(encoding="utf-8")) if options.against else {}
+    for key in [key for key in figures if "_seed0_" in key]:
+        seeds = [key.replace("_seed0", f"_seed{seed}") for seed in range(options.seeds)]
+        runs = [[each[key] for key in seeds] for each in (figures, other) if key in each]
+        means, errors = np.mean(runs, 1), np.std(runs, 1, ddof=1)
+        name = key.replace("_seed0", "")
+        figures |= {f"{name}_mean": means[0], f"{name}_sd": errors[0]}
+        if len(runs) > 1:
+            figures[f"{name}_t"] = (means[0] - means[1]) / math.hypot(*errors) * math.sqrt(options.seeds)
     return figures
 
 
@@ -556,9 +565,8 @@ def evaluation(options: Options) -> Figures:
     def random_graph(nodes: int) -> tuple[Graph, torch.Tensor]:
         rng = np.random.default_rng(0)
         i, j = rng.permutation(random_edges(nodes, 10 * nodes))[: 5 * nodes].T
-        return Graph.from_arrays(i, j, rng.integers(1, 50, len(i)).astype(float), ids=nodes), points_of(
-            space, nodes, 1.0
-        )
+        graph = Graph.from_arrays(i, j, rng.integers(1, 50, len(i)).astype(float), ids=nodes)
+        return graph, points_of(space, nodes, 1.0)
 
     def seconds(graph: Graph, points: torch.Tensor, backend: Backend, repeats: int = 1) -> float:
         return bench.best(lambda: evaluate(graph, points, space, backend=backend), repeats)
@@ -601,18 +609,18 @@ def main() -> None:
     made = bench.parser(__doc__)
     made.add_argument("part", choices=PARTS)
     made.add_argument("graphs", nargs="*", help="of whole: files")
+    made.add_argument("--seeds", type=int, default=1, help="of whole")
+    made.add_argument("--against", type=Path, metavar="JSON", help="of whole: what it wrote elsewhere")
     made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
     made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
     made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
     made.add_argument("--passes", type=int, default=20, help="of linear: over the ties (default: 20)")
     made.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    made.add_argument(
-        "--nodes", type=int, help="of sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000"
-    )
-    made.add_argument("--ties", type=int, default=10_000_000, help="of large")
+    made.add_argument("--nodes", type=int, help="sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000")
+    made.add_argument("--ties", type=int, default=10_000_000, help="of large and a ring")
     made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large as embed has it")
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
-    made.add_argument("--signature", type=int, nargs=2, help="of large; as embed has it")
+    made.add_argument("--signature", type=int, nargs=2, help="of large, whole; as embed has it")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
     made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))

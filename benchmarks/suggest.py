@@ -13,7 +13,8 @@ import os
 from pathlib import Path
 
 import numpy as np
-from bench import Bar, Figures, Floats, found, graph_named, mean, parser, print_bars, save, table
+from bench import Bar, Figures, Floats, auc, mean, parser, print_bars, save, table
+from board_graphs import load_graph
 
 from ultrahyperbolic.arrays import Bools
 from ultrahyperbolic.evaluation.links import hold_out_ties
@@ -28,18 +29,9 @@ _FIRST, _ADAMIC = 20, 3  # suggestions that are looked at; which evidence is Ada
 
 def graph_of(name: str) -> Graph:
     folder = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "."))
-    if name == "cora":
-        with np.load(found(folder, "cora.npz")) as data:
-            return Graph.from_arrays(*data["edges"].astype(np.int64).T, ids=len(data["labels"]))
     if name in DIRECTED:
         return read_graph(folder / "directed" / f"{name}.tsv.gz", directed=True)
-    return read_graph(found(folder, "nips_edges.txt")) if name == "nips" else graph_named(name)
-
-
-def auc(scores: Floats, hidden: Bools) -> float:
-    others, mine = np.sort(scores[~hidden]), scores[hidden]
-    below = np.searchsorted(others, mine) + np.searchsorted(others, mine, side="right")
-    return float(below.mean() / (2 * len(others)))
+    return load_graph(name, folder).graph
 
 
 def precision(scores: Floats, hidden: Bools) -> float:

@@ -66,6 +66,20 @@ def test_the_whole_command_is_timed_and_measured(tmp_path):
     assert figures["ba_cpu_seconds"] > 0.0
 
 
+@pytest.mark.slow
+def test_seeds_are_compared_with_those_of_another_run(tmp_path):
+    words = ["whole", "ring", "--nodes", "60", "--ties", "300", "--seeds", "2", "--signature", "2", "1"]
+    words += ["--device", "cpu"]
+    first = figures_of(tmp_path, *words)
+    maps = [first[f"ring_seed{seed}_map"] for seed in range(2)]
+    assert first["ring_map_mean"] == pytest.approx(np.mean(maps))
+    assert first["ring_map_sd"] == pytest.approx(np.std(maps, ddof=1)) != 0.0
+    other = {key: value + 0.1 for key, value in first.items()}
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    again = figures_of(tmp_path, *words, "--against", str(tmp_path / "other.json"))
+    assert again["ring_map_t"] == pytest.approx(-0.1 / again["ring_map_sd"])
+
+
 def test_graphs_of_a_power_law_have_hubs_and_ten_ties_a_node(tmp_path):
     cost.write_power_law(tmp_path / "ties.parquet", 3000)
     graph = read_graph(tmp_path / "ties.parquet")
