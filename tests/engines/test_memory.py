@@ -53,7 +53,7 @@ def needed(n, edges, dims, backend, precision=None):
     pairs = RankedPairs(n, np.zeros((edges, 2), dtype=np.int64), np.zeros(edges, dtype=np.int64))
     schedule = Schedule.constant(1, temperature=1.0, step=1.0)
     problem = Problem(pairs, [RunSpec(PseudoHyperboloid(p, 1), schedule) for p in dims])
-    return estimate(problem, Machine(None, backend, None, precision), start_bytes(n, edges, 1))
+    return estimate(problem, Machine(None, backend, None, precision), start_bytes(n, edges))
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ BITS = {
     "cone": "c24a29a0d09deaa7",
     "hyperbolic": "a5a4f554ae982569",
     "sphere": "bc883b942f21920d",
-    "flat": "706d8c92d2440e27",
+    "flat": "251cad3232bd63a3",
     "popular": "f57d1d143dbc8597",
     "paper": "5de7a398cd3c0b99",
     "slabs": "caecee820716489c",

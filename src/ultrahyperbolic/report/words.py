@@ -64,20 +64,16 @@ def lead(contents: Contents) -> str:
 
 def _size(contents: Contents) -> str:
     graph = contents.graph
-    words = " and ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
+    words, edges = _counted(len(contents.embedding), "node"), _recorded(contents).edges
+    if graph is not None and graph.is_directed and contents.embedding.is_directed:
+        words += f" and {_counted(len(graph.arcs[1]), 'directed tie')}"
+    elif edges is not None:
+        words += f" and {_counted(edges, 'tie')}"
     if graph is not None and graph.n_edges:
         sizes = np.bincount(graph.component)
         words += f", in {_counted(len(sizes), 'component')}"
         words += f", the largest of {sizes.max():,}" if len(sizes) > 1 else ""
     return f"The network has {words}."
-
-
-def _ties_counted(contents: Contents) -> list[str]:
-    """How many ties there are; nothing where that is not known."""
-    graph, edges = contents.graph, _recorded(contents).edges
-    if graph is not None and graph.is_directed and contents.embedding.is_directed:
-        return [_counted(len(graph.arcs[1]), "directed tie")]
-    return [] if edges is None else [_counted(edges, "tie")]
 
 
 def _placed(contents: Contents) -> str:

@@ -32,9 +32,7 @@ def earlier(source: object) -> Embedding:
 def earlier_geometry(old: Embedding) -> Geometry:
     """Where an embedding lives; ``ValueError`` where a training cannot continue there."""
     if old.geometry is None:
-        raise ValueError(
-            f"the earlier embedding is on {old.manifold}, and a training can only continue in one geometry"
-        )
+        raise ValueError(f"the earlier embedding is on {old.manifold}: a training can only continue in one geometry")
     return old.geometry
 
 

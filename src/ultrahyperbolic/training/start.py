@@ -9,6 +9,7 @@ length to everybody, which a few eigenpairs do not show, and what starts far out
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -79,7 +80,7 @@ class SpectralStart:
 
     def _between_neighbors(self, places: Floats) -> Floats:
         """Places [n, k]; where landmarks are few, each the mean over a node and its neighbours, as widely spread."""
-        if not _are_few(len(places)):
+        if _landmarks(len(places)) == min(len(places), _LANDMARKS):
             return places
         offsets, heads = self.graph.neighbor_lists
         found = places.copy()
@@ -129,81 +130,71 @@ class SpectralStart:
     @cached_property
     def _flat(self) -> _Spectrum:
         """Classical scaling: the coordinates whose squared distances are nearest to the squared hops."""
-        hops, rows = self.hops
-        products: Floats = hops / max(hops.max(initial=0), 1)
-        products *= products
-        among = products[rows]
-        products -= products.mean(1, keepdims=True)
-        products -= among.mean(0)
-        products += among.mean()
-        products *= -0.5
-        return _Spectrum(products, rows)
+        (hops, rows), most = self.hops, self._most
+        squares = np.square(np.arange(most + 1) / max(most, 1))
+        means = squares[hops.T[:, rows]].mean(0)
+
+        def products(some: slice | Ints) -> Floats:
+            found = squares[hops.T[:, some]]
+            return np.asarray(-0.5 * (found - found.mean(0) - (means - means.mean())[:, None]))
+
+        return _Spectrum(products, len(hops), rows)
 
     def _of_angles(self, sign: float) -> _Spectrum:
         """That of -cosh(c·hops), or with sign -1 of -cos(c·hops): a value for each number of hops."""
-        hops, rows = self.hops
-        most = int(hops.max(initial=0))
+        (hops, rows), most = self.hops, self._most
         unit = _REACH / max(most, 1)
         values = np.array([-cosh_of_root(sign * (unit * k) * (unit * k)) for k in range(most + 1)])
-        products = np.empty(hops.shape)
+        return _Spectrum(lambda some: values[hops.T[:, some]], len(hops), rows)
 
-        def look_up(some: slice) -> None:
-            products[some] = values[hops[some]]
-
-        in_blocks(look_up, len(hops), _ROWS)
-        return _Spectrum(products, rows)
+    @cached_property
+    def _most(self) -> int:
+        return int(self.hops[0].max(initial=0))
 
     @cached_property
     def hops(self) -> tuple[NDArray[np.int32], Ints]:
         """Hops [n, k] to the landmarks, and which nodes those are; beyond a component, a little more than any path."""
         n = self.graph.n_nodes
-        count = _landmarks(n)
-        rows = np.arange(n) if count == n else np.sort(np.random.default_rng(0).permutation(n)[:count])
+        rows = np.sort(np.random.default_rng(0).permutation(n)[: _landmarks(n)])
         hops = hops_from(self.graph, rows)
         hops[hops < 0] = hops.max(initial=0) + 2
         return hops.T, rows
 
 
-def start_bytes(n: int, m: int, spectra: int) -> int:
-    """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
+def start_bytes(n: int, m: int) -> int:
+    """Bytes that spectral starts of n nodes and m edges take."""
     entries = n * _landmarks(n)
-    counting, placing = 4 * entries + AT_ONCE * (4 * WORD + 32) * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
-    return max(counting, placing) + 64 * m if spectra else 0
+    return 4 * entries + max(AT_ONCE * (4 * WORD + 32) * n + SEARCH_BYTES, entries) + 64 * m
 
 
 def _landmarks(n: int) -> int:
     return min(n, _LANDMARKS, max(_FEWEST, _ENTRIES // n))
 
 
-def _are_few(n: int) -> bool:
-    """Whether n nodes have fewer landmarks than they should."""
-    return _landmarks(n) < min(n, _LANDMARKS)
-
-
 class _Spectrum:
-    """Eigenpairs of scalar products [n, k] with the landmarks ``rows``."""
+    """Eigenpairs of scalar products [k, n] with the landmarks ``rows``; ``products`` finds those of some nodes."""
 
-    def __init__(self, products: Floats, rows: Ints) -> None:
-        self.products = products
+    def __init__(self, products: Callable[[slice | Ints], Floats], n: int, rows: Ints) -> None:
+        self.products, self.n = products, n
         if find_spec("numba") is None:
-            self.values, self.vectors = np.linalg.eigh(products[rows])
+            self.values, self.vectors = np.linalg.eigh(products(rows).T)
         else:
             from .eigen import eigenvectors
 
-            self.values, self.vectors = eigenvectors(products[rows])
+            self.values, self.vectors = eigenvectors(products(rows).T)
 
     def coordinates(self, count: int, sign: float) -> Floats:
         """[n, count]: √|λ| times the eigenvectors of one sign; other nodes where their products with these say."""
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
-        products = np.zeros((len(order), len(self.products)))
+        products = np.zeros((len(order), self.n))
 
         def add_products(rows: slice) -> None:
-            for vector, column in zip(vectors, self.products[rows].T.copy(), strict=True):
+            for vector, column in zip(vectors, self.products(rows), strict=True):
                 products[:, rows] += vector[:, None] * column  # a product of matrices, with its sums in this order
 
-        in_blocks(add_products, len(self.products), _ROWS)
+        in_blocks(add_products, self.n, _ROWS)
         found = sign * products.T / np.sqrt(np.where(large, values, 1.0)) * large
         return np.ascontiguousarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 

@@ -94,9 +94,8 @@ def batches(graph: Graph, configs: list[TrainingConfig], machine: Machine) -> li
 
 
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
-    some = [part for config in configs if config.start == "spectral" for part in config.geometry.parts]
-    kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
-    return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
+    spectral = any(config.start == "spectral" for config in configs)
+    return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges) if spectral else 0
 
 
 def embed_best(
@@ -157,13 +156,11 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
     with bar("ranks", len(embeddings), show=not quiet) as update:
         for done, embedding in enumerate(embeddings):
             update(done, "")
-            found = over_pairs(graph, embedding.points, embedding.space, popularity=embedding.popularity)
-            deltas.append(found.delta)
-    first = embeddings[0].record.seed or 0
+            deltas.append(over_pairs(graph, embedding.points, embedding.space, popularity=embedding.popularity).delta)
     agreement = stability(deltas)
     if not math.isnan(agreement):
         best = _with_measures(best, {"stability": agreement})
-    return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=first)
+    return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=embeddings[0].record.seed or 0)
 
 
 def embed_many(
