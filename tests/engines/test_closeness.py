@@ -20,7 +20,7 @@ from ultrahyperbolic.objective.closeness import _scores
 from ultrahyperbolic.pairs.kinds import kernel_space
 from ultrahyperbolic.training.start import SpectralStart
 
-SMALL = nx.disjoint_union(nx.lollipop_graph(5, 4), nx.path_graph(4))
+SMALL = nx.disjoint_union(nx.lollipop_graph(5, 4), nx.star_graph(30))
 LARGE = nx.disjoint_union(nx.barabasi_albert_graph(104, 2, seed=0), nx.cycle_graph(7))
 GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0, 3, None, -1.0)]
 
@@ -122,6 +122,14 @@ def test_means_that_hardly_differ_are_told_apart_by_rank():
     assert not Closeness.of(uh.as_graph(nx.path_graph(30))).shift.any()  # whose means differ enough
 
 
+def test_hubs_are_held_by_a_quarter_of_their_degree():
+    """In units of its mean; other nodes by 1."""
+    star = Closeness.of(uh.as_graph(nx.star_graph(2000))).firmness
+    assert star[0] == pytest.approx(2001 / 8)
+    assert (star[1:] == 1.0).all()
+    assert Closeness.of(uh.as_graph(SMALL)).firmness.max() > 1.0  # so that engines are compared where it matters
+
+
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
 @pytest.mark.parametrize("iteration", [None, 3])
 def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
@@ -148,7 +156,7 @@ def test_means_over_components_longer_than_a_block():
     rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     n = len(component)
-    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), 0.1, 2, 4)
+    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), np.ones(n), 0.1, 2, 4)
     values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
     found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
     for number in range(len(sizes)):

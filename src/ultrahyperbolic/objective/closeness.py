@@ -3,12 +3,12 @@
 The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
 be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
 
-    weight · Σ_i log cosh((δ_i - c_i) / τ)
+    weight · Σ_i k_i log cosh((δ_i - c_i) / τ)
 
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i the mean number of hops times a length; both are taken
-relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded. What
-ties do to δ is about as large on all graphs, and mean hops differ much on some and little on others. Where they differ
-little, a score of the rank by mean hops is added to c_i, so that graphs of nearly equal nodes are ranked beyond noise.
+relative to their mean over the component. k_i is a quarter of the degree, in units of its mean, and at least 1: the
+ties of a hub pull it by their number. Like the ranking loss the term is in units of τ, and its slope is bounded. To c_i
+a score of the rank by mean hops is added where these differ little: what ties do to δ is about as large on all graphs.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class Closeness(NamedTuple):
     """[n] numbered from 0."""
     shift: Floats
     """[n] unit · mean hops - c_i, relative to its mean over the component, in units of the radius."""
+    firmness: Floats
+    """[n] a quarter of the degree in units of its mean, at least 1."""
     unit: float
     """How long a hop is where one distance is compared with it, in units of the radius."""
     few: int
@@ -74,12 +76,14 @@ class Closeness(NamedTuple):
         # If all ranks differ, this share of the scores brings the standard deviation of c_i up to what is wanted.
         missing, both = _SPREAD**2 - float(np.add.reduce(apart * apart)) / n, float(np.add.reduce(scores * apart)) / n
         share = math.sqrt(both * both + missing) - both if missing > 0.0 else 0.0
-        return cls(landmarks, hops, component, -share * scores, unit, few, many)
+        firmness = np.maximum(1.0, n / (8.0 * graph.n_edges) * graph.degree)
+        return cls(landmarks, hops, component, -share * scores, firmness, unit, few, many)
 
     @classmethod
     def none(cls, n: int) -> Self:
         """No landmarks, for trainings without this term."""
-        return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), np.zeros(n), 0.0, 0, 0)
+        zeros, hops = np.zeros(n), np.zeros((0, n), np.int32)
+        return cls(np.zeros(0, np.int64), hops, np.zeros(n, np.int64), zeros, zeros, 0.0, 0, 0)
 
     def rows(self, iteration: int | None = None) -> Ints:
         """Which landmarks an iteration of descent looks at, or without one an evaluation."""
@@ -144,11 +148,11 @@ def closeness_loss(
     here = hops > 0
     met = here.sum(0)
     excess = torch.where(here, distances - closeness.unit * radius * hops, 0.0).sum(0) / met.clamp_min(1)
-    component, shift = (torch.from_numpy(each).to(points.device) for each in (closeness.component, closeness.shift))
+    component, shift, firmness = (torch.from_numpy(each).to(points.device) for each in closeness[2:5])
     excess, total = excess + radius * shift, points.new_zeros(())
     for number in range(int(component.max()) + 1):
         mine = (component == number) & (met > 0)
         if mine.any():
             scaled = (excess[mine] - excess[mine].mean()).abs() / tau
-            total = total + (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0)).sum()
+            total = total + (firmness[mine] * (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0))).sum()
     return total

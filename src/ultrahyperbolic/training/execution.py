@@ -173,8 +173,7 @@ class Execution:
         return batches(self.graph, configs, self.machine) if isinstance(self.plan.where, Choice) else [configs]
 
     def _fits(self) -> bool:
-        some = self._batches(self.configs)
-        return all(has_memory(problem_of(self.graph, batch), batch, self.machine) for batch in some)
+        return all(has_memory(problem_of(self.graph, some), some, self.machine) for some in self._batches(self.configs))
 
     def _fit(self) -> None:
         """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""

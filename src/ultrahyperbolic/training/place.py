@@ -152,9 +152,8 @@ class NewNodes:
         """The new nodes with the ties among them."""
         ends, weights = self.ties.ordered
         among = (ends >= self.ties.n_held).all(1)
-        (first, second), directed = ends[among].T - self.ties.n_held, self.ties.ways is not None
-        ids = tuple(self.ids)
-        found = Graph.from_arrays(first, second, weights[among], ids=ids, name=graph.source, directed=directed)
+        (i, j), directed = ends[among].T - self.ties.n_held, self.ties.ways is not None
+        found = Graph.from_arrays(i, j, weights[among], ids=tuple(self.ids), name=graph.source, directed=directed)
         labels = None if graph.labels is None else {n: graph.labels[n] for n in self.ids if n in graph.labels}
         return replace(found, labels=labels)
 

@@ -130,7 +130,8 @@ class SpectralStart:
     @cached_property
     def _flat(self) -> _Spectrum:
         """Classical scaling: the coordinates whose squared distances are nearest to the squared hops."""
-        (hops, rows), most = self.hops, self._most
+        hops, rows = self.hops
+        most = int(hops.max(initial=0))
         squares = np.square(np.arange(most + 1) / max(most, 1))
         means = squares[hops.T[:, rows]].mean(0)
 
@@ -142,14 +143,11 @@ class SpectralStart:
 
     def _of_angles(self, sign: float) -> _Spectrum:
         """That of -cosh(c·hops), or with sign -1 of -cos(c·hops): a value for each number of hops."""
-        (hops, rows), most = self.hops, self._most
+        hops, rows = self.hops
+        most = int(hops.max(initial=0))
         unit = _REACH / max(most, 1)
         values = np.array([-cosh_of_root(sign * (unit * k) * (unit * k)) for k in range(most + 1)])
         return _Spectrum(lambda some: values[hops.T[:, some]], len(hops), rows)
-
-    @cached_property
-    def _most(self) -> int:
-        return int(self.hops[0].max(initial=0))
 
     @cached_property
     def hops(self) -> tuple[NDArray[np.int32], Ints]:

@@ -157,8 +157,7 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
         for done, embedding in enumerate(embeddings):
             update(done, "")
             deltas.append(over_pairs(graph, embedding.points, embedding.space, popularity=embedding.popularity).delta)
-    agreement = stability(deltas)
-    if not math.isnan(agreement):
+    if not math.isnan(agreement := stability(deltas)):
         best = _with_measures(best, {"stability": agreement})
     return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=embeddings[0].record.seed or 0)
 

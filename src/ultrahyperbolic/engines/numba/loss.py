@@ -59,8 +59,8 @@ def pulls_of(room, n, radius, closeness, tau, rules):
         if met[j] > 0.0:
             ratio = (excess[j] - sums[component[j]]) / tau
             decay = exp(-2.0 * abs(ratio))
-            value += abs(ratio) + log1p(decay) - _LOG_2
-            slope = (1.0 - decay) / (1.0 + decay)
+            value += closeness.firmness[j] * (abs(ratio) + log1p(decay) - _LOG_2)
+            slope = closeness.firmness[j] * (1.0 - decay) / (1.0 + decay)
             pulls[j] = slope if ratio > 0.0 else -slope
             slopes[component[j]] += pulls[j]
     for j in range(n):

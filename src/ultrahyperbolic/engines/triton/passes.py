@@ -33,9 +33,8 @@ class ClosenessTerm:
     def __init__(self, closeness: Closeness, device: torch.device) -> None:
         self.few, self.many = (min(count, len(closeness.landmarks)) for count in (closeness.few, closeness.many))
         self.unit = closeness.unit
-        self.landmarks, self.hops, self.component, self.shift = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(device)
-            for array in (closeness.landmarks, closeness.hops, closeness.component, closeness.shift)
+        self.landmarks, self.hops, self.component, self.shift, self.firmness = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in closeness[:5]
         )
         # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
@@ -81,8 +80,9 @@ class ClosenessTerm:
         excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
         excess = excess + space.radius * self.shift
         ratio = (excess - self._mean(excess, counts)) / tau
-        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counts).sum()
-        pulls = torch.tanh(ratio) * counts
+        counted = self.firmness * counts
+        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counted).sum()
+        pulls = torch.tanh(ratio) * counted
         pulls = (pulls - self._mean(pulls, counts)) * counts * (weight / tau) / met.clamp_min(1.0)
         pairs = here * pulls * rates
         factor = 2.0 * scale_of(space) * signs_of(space, x)
