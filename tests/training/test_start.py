@@ -54,6 +54,15 @@ def test_nodes_that_few_landmarks_place_start_between_their_neighbours(monkeypat
     np.testing.assert_allclose(new.std(0), old.std(0), rtol=1e-12)
 
 
+def test_flat_space_starts_by_classical_scaling():
+    start = SpectralStart(uh.datasets.lesmis())
+    squares = np.square(start.hops[0] / start.hops[0].max())
+    centring = np.eye(len(squares)) - 1.0 / len(squares)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ squares @ centring)
+    expected, found = vectors[:, -3:] * np.sqrt(values[-3:]), start._flat.coordinates(3, 1.0)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-12)
+
+
 def test_the_seed_moves_nodes_by_little():
     """What two seeds share is what the graph says: the ranking is to be a property of the graph."""
     start = SpectralStart(uh.datasets.lesmis())

@@ -73,7 +73,8 @@ class Batch:
             after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
             if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
                 after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
-                machine, worse = resolve(self.machine, n := self.problem.pairs.n_nodes), ~np.isfinite(after)
+                machine = resolve(self.machine, n := self.problem.pairs.n_nodes)
+                worse = ~np.isfinite(after)
                 if machine.backend == "sampled" or ends_exactly(n, machine):
                     worse |= after > before
             state = replace(  # a checkpoint may have the other
