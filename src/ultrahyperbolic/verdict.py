@@ -54,12 +54,10 @@ def no_hierarchy(measures: Mapping[str, float]) -> str | None:
 
 def no_tie_order(measures: Mapping[str, float]) -> str | None:
     """The sentence for points that hardly tell strong ties from weak ones; None where they do, or nobody knows."""
-    order = measures.get("tie_order")
-    if order is None or order >= TIE_ORDER_FROM:
+    rate = measures.get("tie_order")
+    if rate is None or rate >= TIE_ORDER_FROM:
         return None
-    return (
-        f"of two ties, the stronger is hardly nearer than chance in this geometry ({100 * order:.0f} %; chance: 50 %)"
-    )
+    return f"of two ties, the stronger is hardly nearer than chance in this geometry ({100 * rate:.0f} %; chance: 50 %)"
 
 
 def poor_fit(measures: Mapping[str, float]) -> str | None:

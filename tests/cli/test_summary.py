@@ -11,6 +11,7 @@ from ultrahyperbolic import datasets
 from ultrahyperbolic.cli.output import in_words, print_summary, summary_as_json
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals
+from ultrahyperbolic.graph import Graph
 
 GOOD = {"spearman_all": 0.3, "tie_order": 0.6}
 
@@ -52,6 +53,20 @@ def test_a_hierarchy_is_named_only_where_there_is_one(printed):
     assert f"  note: {said}" in bad
     start = bad.index("nodes by delta:")
     assert bad[start + 1 : start + 12] == good[start : start + 11], "the same nodes"
+
+
+def test_the_strongest_node_is_listed_wherever_it_ranks(club, capsys):
+    graph, found = datasets.karate(), Embedding.load(club)
+    print_summary(found, graph, club)
+    assert "strongest" not in capsys.readouterr().out
+    last = int(found.rank.argmax())
+    weights = graph.weights + 1000.0 * (graph.edges == last).any(1)
+    heavier = Graph.from_arrays(*graph.edges.T, weights, ids=graph.ids)
+    print_summary(found, heavier, club)
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("the top of the hierarchy, and the strongest node:")
+    rank, *_, delta, strength = lines[start + 12].split()
+    assert (rank, delta, strength) == ("34", f"{found.delta[last]:.4f}", f"{heavier.strength[last]:g}")
 
 
 def test_where_there_is_no_rho_nothing_is_claimed(printed):

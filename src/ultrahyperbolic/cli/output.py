@@ -193,12 +193,14 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
-    print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}:")
-    top = embedding.rank.argsort(kind="stable")[:_TOP]
-    table = ranking(embedding, _TOP)
+    top, strongest = embedding.rank.argsort(kind="stable")[:_TOP].tolist(), int(graph.strength.argmax())
+    also = [strongest] * (strongest not in top)
+    what = "the top of the hierarchy" if shows_hierarchy(record.measures) else "nodes by delta"
+    print(f"\n{what}{', and the strongest node' * len(also)}:")
+    table = ranking(embedding, top + also)
     columns = {"rank": ranks_in_words(table), **names(table)}
-    columns["delta"] = [number(delta) for delta in embedding.delta[top]]
-    columns["strength"] = [f"{strength:g}" for strength in graph.strength[top]]
+    columns["delta"] = [number(cast("float", delta)) for delta in table["delta"]]
+    columns["strength"] = [f"{strength:g}" for strength in graph.strength[top + also]]
     print_columns(columns)
     print(f"in brackets: {interval_words(embedding)}")
     points, kept, *report = files(folder)

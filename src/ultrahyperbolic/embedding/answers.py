@@ -76,14 +76,14 @@ class TiesOf(NamedTuple):
 
 
 def ranking(
-    embedding: Embedding, top: int | None = None, by: RankedBy = "centrality", graph: Graph | None = None
+    embedding: Embedding, top: int | list[int] | None = None, by: RankedBy = "centrality", graph: Graph | None = None
 ) -> Columns:
-    """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes.
+    """The nodes from rank 1 on, or those of a list: node, label, delta, rank, interval, ranks of the graph, attributes.
 
     By height, the highest node has rank 1, and the interval needs the directed ``graph``.
     """
     columns = {**ranks_by(embedding, by, graph), **embedding.other_ranks}
-    order = np.argsort(columns["rank"], kind="stable")[:top]
+    order = np.array(top) if isinstance(top, list) else np.argsort(columns["rank"], kind="stable")[:top]
     found = names_at(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
     return with_attributes(found, embedding, order)
