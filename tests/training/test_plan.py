@@ -167,7 +167,7 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     assert said_of(caplog) == ("numba", [])
     with monkeypatch.context() as patch:
         patch.setattr("ultrahyperbolic.engines.registry.EXACT_NODES", 10)
-        said = ["34 nodes have too many pairs to look at all: training by samples (backend numba)"]
+        said = ["34 nodes have too many pairs to look at all: training on parts of them (backend numba)"]
         assert said_of(caplog) == ("numba", said)
         # Who names an engine has it, and is told nothing.
         assert said_of(caplog, backend="numba") == ("numba", [])

@@ -137,7 +137,7 @@ def test_compiled_loops_that_have_no_time_to_look_at_all_pairs_do_not(evaluation
     assert execution.machine.backend == "numba"
     long = evaluation > 1.0
     assert (config.finish == 0.0) == long
-    assert ("training by samples alone" in caplog.text) == long
+    assert ("that do not: training on parts" in caplog.text) == long
     assert (100 < config.iterations < 250) or not long
 
 

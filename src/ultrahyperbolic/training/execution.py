@@ -181,8 +181,9 @@ class Execution:
             return
         self._fitted, limit = True, self.plan.asked["time_limit"]
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
-            nodes, backend = f"{self.graph.n_nodes:,}", self.machine.backend
-            self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
+            n, backend = self.graph.n_nodes, self.machine.backend
+            how = "by samples" if backend == "sampled" else "on parts of them"
+            self._say(f"{n:,} nodes have too many pairs to look at all: training {how} (backend {backend})")
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.asked["preset"] is None:
@@ -208,7 +209,7 @@ class Execution:
             self._say(f"a time limit of {limit:g} s leaves time for {fitted} of {asked} iterations")
 
     def _fit_samples(self, limit: float, whole: list[TrainingConfig]) -> float | None:
-        """Train by samples alone and say why, if there is time for many more iterations then; how long it takes."""
+        """Train on parts alone and say why, if there is time for many more iterations then; how long it takes."""
         fitted, asked = self.configs[0].iterations, whole[0].iterations
         why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
         if self.machine.backend == "reference":
@@ -219,7 +220,7 @@ class Execution:
             alone, seconds = self._fitted_to(limit, [replace(each, finish=0.0) for each in whole])
             if alone[0].iterations >= _MORE * fitted:
                 self.configs = alone
-                self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training by samples alone")
+                self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training on parts alone")
                 return seconds
         return None
 
@@ -245,8 +246,7 @@ class Execution:
 
     def _take_samples(self, why: str) -> bool:
         """Go over to the engine that draws samples, and say why; whether that can be."""
-        machine = replace(self.machine, backend="sampled")
-        problem = problem_of(self.graph, self.configs)
+        machine, problem = replace(self.machine, backend="sampled"), problem_of(self.graph, self.configs)
         if not self._free or self.machine.backend == "sampled" or unfit("sampled", problem, machine):
             return False
         before = self.plan, self.machine, self.configs
