@@ -67,6 +67,11 @@ def test_the_strongest_node_is_listed_wherever_it_ranks(club, capsys):
     start = lines.index("the top of the hierarchy, and the strongest node:")
     rank, *_, delta, strength = lines[start + 12].split()
     assert (rank, delta, strength) == ("34", f"{found.delta[last]:.4f}", f"{heavier.strength[last]:g}")
+    # Of two that are equally strong, one is among the first.
+    near, other = np.flatnonzero(found.rank <= 10)[-1], np.flatnonzero(found.rank > 10)[0]
+    pair = Graph.from_arrays([near], [other], [5.0], ids=34)
+    print_summary(found, pair, club)
+    assert "strongest" not in capsys.readouterr().out
 
 
 def test_where_there_is_no_rho_nothing_is_claimed(printed):

@@ -193,14 +193,14 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
-    top, strongest = embedding.rank.argsort(kind="stable")[:_TOP].tolist(), int(graph.strength.argmax())
-    also = [strongest] * (strongest not in top)
-    what = "the top of the hierarchy" if shows_hierarchy(record.measures) else "nodes by delta"
-    print(f"\n{what}{', and the strongest node' * len(also)}:")
-    table = ranking(embedding, top + also)
+    order = embedding.rank.argsort(kind="stable")  # of nodes that are equally strong, the first is the strongest
+    rows = [*dict.fromkeys([*order[:_TOP].tolist(), int(order[graph.strength[order].argmax()])])]
+    also = ", and the strongest node" * (len(rows) > _TOP)
+    print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}{also}:")
+    table = ranking(embedding, rows)
     columns = {"rank": ranks_in_words(table), **names(table)}
     columns["delta"] = [number(cast("float", delta)) for delta in table["delta"]]
-    columns["strength"] = [f"{strength:g}" for strength in graph.strength[top + also]]
+    columns["strength"] = [f"{strength:g}" for strength in graph.strength[rows]]
     print_columns(columns)
     print(f"in brackets: {interval_words(embedding)}")
     points, kept, *report = files(folder)
