@@ -40,7 +40,8 @@ from ultrahyperbolic.evaluation import closeness
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.graph.flow import flow, heights, pagerank, trophic_levels
+from ultrahyperbolic.graph.centrality import pagerank
+from ultrahyperbolic.graph.heights import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.plot import plane
 from ultrahyperbolic.training.method import GOALS, Goal

@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 KERNELS = {
     "engines/numba/iterate.py", "engines/numba/loss.py", "engines/numba/near.py",
     "engines/numba/streaming.py", "pairs/numba/functions.py",
-    "pairs/numba/reducers.py", "graph/compiled.py", "engines/triton/pair_kernels.py",
+    "pairs/numba/reducers.py", "graph/compiled.py", "graph/elimination.py", "engines/triton/pair_kernels.py",
     "engines/triton/iterate_kernels.py", "engines/triton/pair_functions.py",
     "engines/numba/offsets.py",
 }  # fmt: skip

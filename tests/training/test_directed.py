@@ -13,7 +13,7 @@ import ultrahyperbolic as uh
 from ultrahyperbolic import Graph, GraphError
 from ultrahyperbolic.cli import app
 from ultrahyperbolic.evaluation.directed import directed_measures
-from ultrahyperbolic.graph.flow import flow, heights
+from ultrahyperbolic.graph.heights import flow, heights
 from ultrahyperbolic.training.place import with_placed
 
 ADVICE = [

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, positions_in
 from ..checks import suggestion
-from ..graph import Graph, flow
+from ..graph import Graph
 from ..graph.attributes import free_names
+from ..graph.heights import heights as heights_of
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -124,9 +125,9 @@ def _by_resampled_nodes(embedding: Embedding) -> Iterator[Floats]:
 def _by_resampled_ties(heights: Floats, graph: Graph) -> Iterator[Floats]:
     """Heights [n] from the top down, as if the ties were drawn at random: they vary as those by the ties alone do."""
     arcs, weights = graph.arcs
-    all_ties, rng = flow.heights(graph.n_nodes, arcs, weights), np.random.default_rng(0)
+    all_ties, rng = heights_of(graph.n_nodes, arcs, weights), np.random.default_rng(0)
     drawn = (rng.integers(len(arcs), size=len(arcs)) for _ in range(_resamples(80 * len(arcs))))
-    return (all_ties - heights - flow.heights(graph.n_nodes, arcs[some], weights[some]) for some in drawn)
+    return (all_ties - heights - heights_of(graph.n_nodes, arcs[some], weights[some]) for some in drawn)
 
 
 def _resamples(cost: int) -> int:

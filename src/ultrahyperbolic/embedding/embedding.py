@@ -21,7 +21,7 @@ from ..evaluation.hierarchy import RankIntervals, delta, ranks_of
 from ..evaluation.summary import Near
 from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
-from ..graph.flow import other_ranks
+from ..graph.centrality import other_ranks
 from ..pairs import rows_of, tensor_of
 from ..pairs.reference import check_k, popularity_array
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described

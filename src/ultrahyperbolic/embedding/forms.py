@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
 from ..graph import Graph
 from ..graph.base import html_table, text
-from ..graph.flow import flow
+from ..graph.heights import flow
 from ..pairs import tensor_of
 from ..spaces import Space, manifold_of
 from ..verdict import MEANINGS, reservations, shows_hierarchy

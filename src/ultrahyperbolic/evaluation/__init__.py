@@ -1,6 +1,6 @@
 """The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
 
-from ..graph.flow import pagerank
+from ..graph.centrality import pagerank
 from ..graph.hops import components
 from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 from .closure import TriadicClosure, triadic_closure

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..graph import Graph
-from ..graph.flow import pagerank
+from ..graph.centrality import pagerank
 from ..graph.hops import hop_sums
 from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of

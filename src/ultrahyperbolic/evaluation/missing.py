@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
-from ..graph.flow import heights
+from ..graph.heights import heights
 from .links import HeldOut, hold_out_ties
 
 if TYPE_CHECKING:

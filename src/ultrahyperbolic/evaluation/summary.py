@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.flow import pagerank
+from ..graph.centrality import pagerank
 from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space

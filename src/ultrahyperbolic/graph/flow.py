@@ -1,185 +1,105 @@
-"""Centralities of the graph alone, and who is above whom by the directions of its ties: SpringRank's linear system."""
+"""Who is central: current-flow closeness, also called information centrality (Stephenson & Zelen, 1989).
 
-import math
+The ties are wires whose conductance is their weight. R_ij, the resistance between two nodes, is a distance that counts
+all paths and all weights: in a tree the length of the path, in a dense graph about 1 / s_i + 1 / s_j, where s is the
+strength. A node is central if the sum of its resistances to all others is small.
+
+With M the inverse of the Laplacian without the row and the column of one node, the ground, of n nodes,
+
+    Σ_j R_ij = n M_ii + Σ_j M_jj - 2 Σ_j M_ij
+
+Nodes of few ties are eliminated, and the dense core that is left is inverted: exact, but for rounding. Of large cores
+the diagonal of M is estimated (`graph.probes`). Only positive numbers are added, which keeps small weights beside large
+ones exact.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
-from .base import components_of
+from ..arrays import Floats, positions_in
 from .graph import Graph
+from .network import Inverse, Network, dense_ties, grounded_inverse, on_device
+
+EXACT_NODES = 5000
+"""Larger cores are estimated."""
+_COMPILED = 1000
+"""Nodes of a graph beyond which elimination saves more time than loading its code takes."""
+_SAME = 1e-9
+"""Values whose relative difference is no more than this differ by rounding alone."""
 
 
-def other_ranks(graph: Graph) -> dict[str, Ints]:
-    """The rank [n] of each node by degree, strength and PageRank, by name: 1 for the highest, equal ones share theirs.
+_SHARED = 1.5
+"""An error that all nodes share puts all of them outside of an interval, or none: it counts for this much more."""
 
-    >>> {name: ranks.tolist() for name, ranks in other_ranks(Graph.from_edges([("a", "b", 2), ("b", "c", 1)])).items()}
-    {'degree_rank': [2, 1, 2], 'strength_rank': [2, 1, 3], 'pagerank_rank': [2, 1, 3]}
+
+class Centrality(NamedTuple):
+    """What `current_flow` returns."""
+
+    values: Floats
+    """[n] the higher, the more central; 0 of a node without ties."""
+    errors: Floats
+    """[n] their standard errors; 0 where they are exact."""
+
+
+def current_flow(graph: Graph, *, exact_nodes: int = EXACT_NODES, device: str = "cpu") -> Centrality:
+    """Current-flow closeness of each node: (n_c - 1)² / ((n - 1) Σ_j R_ij), in units of weight.
+
+    The sum is over the n_c nodes of the component, and their share in all nodes is the correction of Wasserman & Faust,
+    as in ``networkx.closeness_centrality``. Cores of more than ``exact_nodes`` nodes are estimated.
+
+    >>> current_flow(Graph.from_edges([("a", "b", 2), ("b", "c", 1)])).values.round(6).tolist()
+    [1.0, 1.333333, 0.8]
     """
-    scores = {"degree": graph.degree, "strength": graph.strength, "pagerank": pagerank(graph)}
-    higher = {name: len(score) - np.searchsorted(np.sort(score), score, side="right") for name, score in scores.items()}
-    return {f"{name}_rank": 1 + count for name, count in higher.items()}
+    n, order = graph.n_nodes, graph.node_order
+    unit = float(graph.weights.max(initial=0.0)) or 1.0  # so that sums neither overflow nor vanish
+    network = Network.of(graph.reordered(order), unit)
+    found = _inverse(network, exact_nodes, device)
+    size = np.bincount(network.component)[network.component]
+    farness = size * found.diagonal + found.traces - 2.0 * found.potentials
+    closeness = np.divide((size - 1.0) ** 2 / max(n - 1, 1), farness, out=np.zeros(n), where=size > 1)
+    error = np.hypot(size * found.errors, _SHARED * found.trace_errors)
+    errors = np.divide(closeness * error, farness, out=np.zeros(n), where=size > 1)
+    back = positions_in(order)
+    return Centrality(unit * _without_rounding(closeness)[back], unit * errors[back])
 
 
-def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:
-    """PageRank with weights, every edge in both directions: float64 [n] that sums to 1.
+def _inverse(network: Network, exact_nodes: int, device: str) -> Inverse:
+    """Exact where the core is small enough, else estimated."""
+    n, is_ground = len(network.component), network.is_ground
+    is_core, parts = np.ones(n, dtype=np.bool_), None
+    if n - is_ground.sum() > min(_COMPILED, exact_nodes) and find_spec("numba") is not None:
+        from .elimination import eliminate, substitute
 
-    A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
-    without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
-    leaves of it.
-    """
-    if not 0.0 <= damping < 1.0:
-        raise ValueError(f"damping must be at least 0 and below 1, got {damping}")
-    (i, j), n = graph.edges.T, graph.n_nodes
-    tails, heads = np.concatenate((i, j)), np.concatenate((j, i))
-    chances = np.tile(graph.weights, 2) / graph.strength[tails]
-    rank = np.full(n, 1.0 / max(n, 1))
-    # A sum of k terms is off by up to k roundings, and all ranks together are 1.
-    tolerance = max(tolerance, float(np.finfo(np.float64).eps * graph.degree.max(initial=0)))
-    # The first change is at most 2, and each at most ``damping`` times the one before, but for rounding.
-    change = bound = 2.0
-    while min(change, bound) > tolerance:
-        arriving = np.bincount(heads, weights=chances * rank[tails], minlength=n)
-        stranded = rank[graph.isolated].sum()
-        following = damping * (arriving + stranded / max(n, 1)) + (1.0 - damping) / max(n, 1)
-        change, rank, bound = float(np.abs(following - rank).sum()), following, damping * bound
-    return rank
+        parts = eliminate(network.offsets, network.neighbors, network.weights, is_ground, exact_nodes**2 // 2)
+        is_core = parts.is_core
+    core = np.flatnonzero(is_core & ~is_ground)
+    if len(core) > exact_nodes:
+        from .probes import estimated_inverse
 
-
-_TOLERANCE, _ITERATIONS = 1e-10, 10_000
+        return estimated_inverse(network, device)
+    place = positions_in(core, n)
+    if parts is None:
+        inverse = on_device(device, grounded_inverse, *dense_ties(network.ends, network.weights, place))
+        diagonal, potentials = np.zeros(n), np.zeros(n)
+        diagonal[core], potentials[core] = inverse.diagonal(), inverse.sum(1)
+    else:
+        tails, (heads, weights) = np.repeat(core, parts.length[core]), parts.ties_of(core)
+        inverse = on_device(device, grounded_inverse, *dense_ties((tails, heads), weights, place))
+        diagonal, potentials = substitute(parts, core, inverse)
+    return Inverse(diagonal, potentials, network.sums(diagonal))
 
 
-class Flow(NamedTuple):
-    """What `flow` returns. ``down``, ``circulation`` and ``returned`` are shares of all weight and add up to 1."""
-
-    down: float
-    """What heights explain: 1 in a tree or a chain."""
-    circulation: float
-    """What goes round in cycles of three nodes or more: 1 in a ring."""
-    returned: float
-    """What comes straight back: 1 where every tie has a reverse of the same weight."""
-    incoherence: float
-    """Trophic incoherence, min_h Σ w_ij (h_i - h_j - 1)² / Σ w_ij, which is ``circulation`` + ``returned``."""
-
-
-_Pairs = tuple[Ints, Ints, Floats, Floats]
-"""Pairs of nodes i < j that ties join, and the weights from i to j and from j to i: four times [p]."""
-
-
-def heights(
-    n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha: float = 1e-3, held: Floats | None = None
-) -> Floats:
-    """SpringRank (De Bacco, Larremore & Moore, 2018): the height of each node [n].
-
-    Each tie is a spring which wants its first node one step above its second: this is the minimum of
-    Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank`` only the order of the
-    ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and equal weights share the mean of their ranks.
-    Else v is the weight. A node without a tie has height 0. ``held`` [n] are heights that stay, NaN the others.
-
-    >>> heights(3, np.array([[0, 1], [1, 2]]), np.ones(2), alpha=0.0).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    springs = weights
-    if by_rank:
-        _, which, counts = np.unique(weights, return_inverse=True, return_counts=True)
-        springs = 2.0 * (np.cumsum(counts) - 0.5 * (counts - 1))[which] / (len(weights) + 1)
-    return _solution(n, _pairs(n, arcs, springs), alpha, held)
-
-
-def trophic_levels(n: int, arcs: Ints, weights: Floats) -> Floats:
-    """The trophic levels [n] of MacKay, Johnson & Sansom (2020), with cycles or without: 1 is the least of a component.
-
-    A tie, from the eaten to the eater, leads one level up: these are heights without ``alpha``, upside down.
-
-    >>> trophic_levels(4, np.array([[0, 1], [1, 2], [0, 2]]), np.ones(3)).round(3).tolist()
-    [1.0, 1.667, 2.333, 1.0]
-    """
-    levels = -_solution(n, _pairs(n, arcs, weights), 0.0)
-    component = components_of(n, arcs)
-    lowest: Floats = np.full(n, np.inf)
-    np.minimum.at(lowest, component, levels)
-    levels -= lowest[component]
-    return levels + 1.0
-
-
-def flow(n: int, arcs: Ints, weights: Floats) -> Flow:
-    """How much weight flows downhill, goes round and comes straight back; NaN without ties.
-
-    The net flow w_ij - w_ji between two nodes is split into the part that differences of heights make and the rest, at
-    right angles where a pair counts as 1 / (w_ij + w_ji): Helmholtz's and Hodge's decomposition.
-
-    >>> flow(3, np.array([[0, 1], [1, 2], [2, 0]]), np.ones(3))
-    Flow(down=0.0, circulation=1.0, returned=0.0, incoherence=1.0)
-    """
-    if not len(arcs):
-        return Flow(math.nan, math.nan, math.nan, math.nan)
-    _, _, there, back = pairs = _pairs(n, arcs, weights)
-    both, net = there + back, there - back
-    total = float(np.add.reduce(both))
-    returned = float(np.add.reduce(4.0 * there * (back / both))) / total
-    down = _product(_solution(n, pairs, 0.0), _spread(n, pairs, net)) / total
-    down = min(max(down, 0.0), 1.0 - returned)  # but for rounding
-    return Flow(down, 1.0 - returned - down, returned, 1.0 - down)
-
-
-def _pairs(n: int, arcs: Ints, weights: Floats) -> _Pairs:
-    """The ties by pairs: in a symmetric graph the net flow of each is 0 without rounding."""
-    low, high = np.minimum(*arcs.T), np.maximum(*arcs.T)
-    codes, which = np.unique(low * n + high, return_inverse=True)
-    there = arcs[:, 0] < arcs[:, 1]
-    forth, back = (_sums(len(codes), which[way], weights[way]) for way in (there, ~there))
-    return codes // max(n, 1), codes % max(n, 1), forth, back
-
-
-def _sums(n: int, places: Ints, values: Floats) -> Floats:
-    """[n] the sum of the values at each place."""
-    return np.bincount(places, values, n).astype(np.float64, copy=False)
-
-
-def _spread(n: int, pairs: _Pairs, values: Floats) -> Floats:
-    """[n] what leaves each node less what arrives, of values [p] that go from i to j."""
-    return _sums(n, pairs[0], values) - _sums(n, pairs[1], values)
-
-
-def _product(a: Floats, b: Floats) -> float:
-    """Σ a·b; the sum of a library for matrices would depend on the processor."""
-    return float(np.add.reduce(a * b))
-
-
-def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -> Floats:
-    """[n] the solution of (diag(k_out + k_in) - (V + Vᵀ) + alpha) h = k_out - k_in, by conjugate gradients.
-
-    Rows whose heights are ``held`` are left out. With alpha 0 it is fixed up to a constant in each component, and the
-    mean height by k_out + k_in there is 0. Graphs that would take more than 10,000 iterations, such as longer chains,
-    are left with what these find.
-    """
-    i, j, there, back = pairs
-    both, net = there + back, there - back
-    top = both.max(initial=0.0) or 1.0  # so that squares neither overflow nor vanish
-    both, net, alpha = both / top, net / top, alpha / top
-    strength = _sums(n, i, both) + _sums(n, j, both) + alpha
-    scale = np.divide(1.0, strength, out=np.zeros(n), where=strength > 0.0)
-    found, residual = np.zeros(n), _spread(n, pairs, net)
-    free: Floats | Bools | float = 1.0
-
-    def product(h: Floats) -> Floats:
-        """The matrix times h."""
-        return _spread(n, pairs, both * (h[i] - h[j])) + alpha * h
-
-    if held is not None:
-        asked = np.isnan(held)
-        found, free = np.where(asked, 0.0, held), asked
-        residual = free * (residual - product(found))
-    direction = scale * residual
-    fall, enough = _product(residual, direction), _TOLERANCE**2 * _product(residual, residual)
-    for _ in range(_ITERATIONS):
-        if _product(residual, residual) <= enough:
-            break
-        moved = free * product(direction)
-        step = fall / _product(direction, moved)
-        found += step * direction
-        residual -= step * moved
-        ahead = scale * residual
-        before, fall = fall, _product(residual, ahead)
-        direction = ahead + (fall / before) * direction
-    return found
+def _without_rounding(values: Floats) -> Floats:
+    """Nearly equal values [n] made equal, and no digits beyond the tenth: those differ between processors."""
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    starts = np.flatnonzero(np.diff(ascending, prepend=-1.0) > _SAME * ascending)
+    lengths = np.diff(starts, append=len(values))
+    parts, exponents = np.frexp(ascending[starts])
+    equal = np.empty(len(values))
+    equal[order] = np.repeat(np.ldexp(np.rint(np.ldexp(parts, 33)), exponents - 33), lengths)
+    return equal

@@ -204,14 +204,14 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     def seen(some: slice) -> list[tuple[Ints, Words]]:
         """The ends of some ties, and what each sees along its tie."""
         first, second = edges[some].T.copy()
-        tie = _mixed(classes[some].astype(np.uint64))
-        return [(first, _mixed(words[second] ^ tie)), (second, _mixed(words[first] ^ tie))]
+        tie = mixed(classes[some].astype(np.uint64))
+        return [(first, mixed(words[second] ^ tie)), (second, mixed(words[first] ^ tie))]
 
     for _ in range(_ROUNDS):
         around: Words = np.zeros_like(words)  # the sum, in whole numbers, of what each node sees along its ties
         for nodes, values in chain.from_iterable(in_blocks(seen, len(edges), _EDGES)):
             np.add.at(around, nodes, values)
-        words = _mixed(words + around)
+        words = mixed(words + around)
         before, kinds = kinds, 1 + int(np.count_nonzero(np.diff(np.sort(words))))
         if kinds in (before, len(ids)):
             break
@@ -220,7 +220,7 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     return np.lexsort((_places(ids), words))
 
 
-def _mixed(words: Words) -> Words:
+def mixed(words: Words) -> Words:
     """Words whose every bit depends on all bits of the given ones: a finaliser of splitmix64."""
     mixed = words + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..checks import check_choice, check_positive
 from ..graph import Graph
-from ..graph.flow import heights as heights_of
+from ..graph.heights import heights as heights_of
 from ..lazy import Tensor, torch
 from ..options import Scope as Scope
 

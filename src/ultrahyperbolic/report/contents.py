@@ -16,7 +16,7 @@ from ..embedding.record import RunRecord
 from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
-from ..graph.flow import other_ranks
+from ..graph.centrality import other_ranks
 from ..lazy import Tensor, torch
 from ..pairs import lengths_of, rows_of
 from ..pairs.kinds import kernel_space

@@ -17,7 +17,7 @@ from ..engines.communicator import versions
 from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
-from ..graph.flow import heights as heights_of
+from ..graph.heights import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
