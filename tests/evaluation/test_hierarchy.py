@@ -86,10 +86,11 @@ def test_the_ten_strongest_of_the_club_are_the_paper_s():
     assert strength_spearman(graph, scores, top=5) == pytest.approx(0.6, abs=1e-14)
 
 
-def test_of_equal_strengths_at_the_cut_the_first_are_taken():
-    graph = Graph.from_edges([(0, 1, 5), (2, 3, 4), (4, 5, 4)])
-    scores = [0.0, 1.0, 2.0, math.nan, math.nan, math.nan]
-    assert strength_spearman(graph, scores, top=3) == pytest.approx(spearmanr([5, 5, 4], [0, -1, -2]).statistic)
+def test_of_equal_strengths_at_the_cut_all_are_taken():
+    graph = Graph.from_edges([(0, 1, 5), (2, 3, 4), (4, 5, 4), (6, 7, 3)])
+    scores = [0.0, 1.0, 2.0, 0.5, 6.0, 7.0, math.nan, math.nan]
+    truth = spearmanr([5, 5, 4, 4, 4, 4], [0, -1, -2, -0.5, -6, -7]).statistic
+    assert strength_spearman(graph, scores, top=3) == pytest.approx(truth)
 
 
 def test_spearman_is_nan_where_it_means_nothing():

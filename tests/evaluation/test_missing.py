@@ -56,6 +56,13 @@ def test_evidence_is_heat_degrees_common_neighbours_and_paths_of_three():
     np.testing.assert_allclose(np.expm1(found[5]) / 100, three[:, rows])
 
 
+def test_evidence_of_weights_whose_ratio_overflows_is_finite():
+    factors = np.where(np.arange(CLUB.n_edges) % 2, 1e200, 1e-200)
+    graph = Graph(CLUB.ids, CLUB.edges, CLUB.weights * factors)
+    assert np.isfinite(Evidence(graph).of(np.arange(34))).all()
+    assert learn(graph).held_out
+
+
 @pytest.mark.parametrize("graph", [CLUB, ADVICE], ids=["undirected", "directed"])
 def test_every_pair_without_a_tie_comes_once(graph, monkeypatch):
     monkeypatch.setattr(module, "_AT_ONCE", 3 * graph.n_nodes)

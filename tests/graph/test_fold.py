@@ -113,9 +113,13 @@ def test_a_symmetric_matrix_is_taken_and_any_other_added_to_its_transpose(entrie
             Graph.from_numpy(matrix, asymmetric="error")
 
 
-def test_neighbouring_numbers_are_asymmetric():
+@pytest.mark.parametrize("many", [False, True])
+def test_a_matrix_is_symmetric_but_for_rounding(many, monkeypatch):
+    monkeypatch.setattr(fold, "_MANY", 1 if many else fold._MANY)
     matrix = np.array([[0, 1.0], [np.nextafter(1.0, 2.0), 0]])
-    assert Graph.from_numpy(matrix).policies == {"asymmetric_pairs_summed": 1}
+    assert Graph.from_numpy(matrix).policies == {}
+    assert Graph.from_numpy(matrix, asymmetric="error").weights.tolist() == [1.0]
+    assert Graph.from_numpy(matrix + np.array([[0, 1e-11], [0, 0]])).policies == {"asymmetric_pairs_summed": 1}
 
 
 def test_error_names_the_second_row_and_the_first():

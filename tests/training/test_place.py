@@ -144,6 +144,15 @@ def test_stronger_ties_are_shorter(club):
     assert far[0] <= far[1] <= far[2]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("old", "new"), [(0.3, 0.1 + 0.2), (0.1 + 0.2, 0.3)])
+def test_new_ties_as_strong_as_old_ones_but_for_rounding_are_equal(old, new, directed, few_steps):
+    ties = [("a", "b", old), ("b", "c", old), ("c", "d", old), ("d", "a", 2 * old), ("a", "c", 0.5 * old)]
+    embedding = uh.embed(ties, p=2, q=0, directed=directed, quiet=True)
+    points = [embedding.transform([("x", "a", w), ("x", "b", w)]).points for w in (old, new)]
+    assert np.array_equal(*points)
+
+
 def test_many_are_placed_in_parts(club, monkeypatch, few_steps):
     monkeypatch.setattr(place_module, "_AT_ONCE", 2)
     found = club.transform([("a", "1"), ("b", "34"), ("c", "b"), ("d", "c")])

@@ -14,6 +14,7 @@ from ..checks import as_integer
 from ..graph import Graph
 from ..graph.centrality import pagerank
 from ..graph.hops import hop_sums
+from ..graph.rows import ROUNDING, without_rounding
 from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.reference import popularity_array, popularity_of
@@ -168,9 +169,9 @@ def strength_spearman(
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 
     ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only
-    that number of the strongest nodes, the first of equal ones, ``at_least`` only nodes with s_i at least this.
-    Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal strengths or
-    equal scores throughout, or a score that is NaN.
+    that number of the strongest nodes, with all that are as strong as the last, ``at_least`` only nodes with s_i at
+    least this. Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal
+    strengths or equal scores throughout, or a score that is NaN.
 
     >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("c", "d", 1)])
     >>> strength_spearman(graph, [1.0, 0.5, 2.0, 4.0])
@@ -184,9 +185,9 @@ def strength_spearman(
         top = as_integer("top", top)
         if not 1 <= top <= graph.n_nodes:
             raise ValueError(f"top must be between 1 and the number of nodes, {graph.n_nodes}, got {top}")
-        chosen = np.argsort(-graph.strength, kind="stable")[:top]
+        chosen = np.flatnonzero(graph.strength >= np.sort(graph.strength)[-top])
     elif at_least is not None:
-        chosen = np.flatnonzero(graph.strength >= at_least)
+        chosen = np.flatnonzero(graph.strength >= at_least * (1.0 - ROUNDING))
     return _spearman(graph.strength[chosen], -scores[chosen])
 
 
@@ -207,8 +208,8 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 
 def centred_ranks(values: Floats) -> Floats:
-    """Ranks minus their mean; equal values share the mean of their ranks."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    """Ranks minus their mean; values that are equal, but for rounding, share the mean of their ranks."""
+    _, which, counts = np.unique(without_rounding(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - 0.5 * (counts - 1))[which] - 0.5 * (len(values) + 1))
 
 

@@ -114,7 +114,8 @@ class Evidence:
         n, degree = graph.n_nodes, graph.degree.astype(np.float64)
         self.graph, self.ties = graph, graph.adjacency()
         strong = self.ties.copy()
-        strong.data = 1.0 + np.log(strong.data / strong.data.min(initial=math.inf))
+        logarithms = np.log(strong.data)  # a quotient of weights may overflow
+        strong.data = 1.0 + (logarithms - logarithms.min(initial=math.inf))
         self.ties.data[:] = 1.0
         self._heat, self._three = _scaled(strong), _scaled(self.ties)
         # A common neighbour of two nodes has two ties or more.

@@ -15,7 +15,17 @@ from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
 from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds, Nodes, check_texts, distinct_ids, fingerprint_of
-from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
+from .rows import (
+    ROUNDING,
+    EdgeRows,
+    Kind,
+    Policies,
+    check_edges,
+    frozen,
+    owned,
+    sorted_distinct,
+    without_rounding,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,12 +50,13 @@ class BaseGraph:
         if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
         check_edges(self.edges, self.weights, len(self.ids), self._name)
+        object.__setattr__(self, "weights", frozen(without_rounding(self.weights), np.float64))
         if self.directions is not None:
-            ways = owned(self.directions, np.float64)
+            ways = frozen(without_rounding(owned(self.directions, np.float64)), np.float64)
             object.__setattr__(self, "directions", ways)
             if ways.shape != (self.n_edges, 2):
                 raise GraphError(f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} ties")
-            if not ((ways >= 0.0).all() and np.array_equal(ways.sum(1), self.weights)):
+            if not ((ways >= 0.0).all() and np.allclose(ways.sum(1), self.weights, ROUNDING, 0.0)):
                 raise GraphError(
                     f"{self._name}: the weights of both directions, 0 or more, must add up to that of the tie"
                 )
@@ -156,8 +167,10 @@ class BaseGraph:
     @cached_property
     def strength(self) -> Floats:
         """[n] the sum of the weights at each node, the paper's s_i."""
-        both = np.repeat(self.weights, 2)
-        return frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
+        order = np.argsort(self.weights, kind="stable")  # so that sums do not depend on the order of nodes
+        ends, both = self.edges[order].ravel(), np.repeat(self.weights[order], 2)
+        sums = np.bincount(ends, weights=both, minlength=self.n_nodes).astype(np.float64, copy=False)
+        return frozen(without_rounding(sums), np.float64)
 
     @cached_property
     def fingerprint(self) -> str:

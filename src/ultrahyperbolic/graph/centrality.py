@@ -4,6 +4,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from .graph import Graph
+from .rows import without_rounding
 
 
 def other_ranks(graph: Graph) -> dict[str, Ints]:
@@ -12,7 +13,7 @@ def other_ranks(graph: Graph) -> dict[str, Ints]:
     >>> {name: ranks.tolist() for name, ranks in other_ranks(Graph.from_edges([("a", "b", 2), ("b", "c", 1)])).items()}
     {'degree_rank': [2, 1, 2], 'strength_rank': [2, 1, 3], 'pagerank_rank': [2, 1, 3]}
     """
-    scores = {"degree": graph.degree, "strength": graph.strength, "pagerank": pagerank(graph)}
+    scores = {"degree": graph.degree, "strength": graph.strength, "pagerank": without_rounding(pagerank(graph))}
     higher = {name: len(score) - np.searchsorted(np.sort(score), score, side="right") for name, score in scores.items()}
     return {f"{name}_rank": 1 + count for name, count in higher.items()}
 

@@ -5,6 +5,8 @@
 import numba
 import numpy as np
 
+from .rows import ROUNDING
+
 SUM, MAX, FIRST = range(3)
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -276,7 +278,7 @@ def merge_buckets(packed, weights, cuts, first_bucket, bucket_shift, node_bits, 
                 is_later = rows[k] & place > begin
                 other, k = _merge_one_way(rows, k, place_bits, values, rule)
                 both += 1
-                even += weight == other
+                even += abs(weight - other) <= ROUNDING * min(weight, other)
                 if rule == SUM:
                     weight += other
                 elif rule == MAX:

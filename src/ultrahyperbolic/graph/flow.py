@@ -23,6 +23,7 @@ import numpy as np
 from ..arrays import Floats, positions_in
 from .graph import Graph
 from .network import Inverse, Network, dense_ties, grounded_inverse, on_device
+from .rows import without_rounding
 
 EXACT_NODES = 5000
 """Larger cores are estimated."""
@@ -64,7 +65,7 @@ def current_flow(graph: Graph, *, exact_nodes: int = EXACT_NODES, device: str = 
     error = np.hypot(size * found.errors, _SHARED * found.trace_errors)
     errors = np.divide(closeness * error, farness, out=np.zeros(n), where=size > 1)
     back = positions_in(order)
-    return Centrality(unit * _without_rounding(closeness)[back], unit * errors[back])
+    return Centrality(unit * _digits(closeness)[back], unit * errors[back])
 
 
 def _inverse(network: Network, exact_nodes: int, device: str) -> Inverse:
@@ -93,13 +94,8 @@ def _inverse(network: Network, exact_nodes: int, device: str) -> Inverse:
     return Inverse(diagonal, potentials, network.sums(diagonal))
 
 
-def _without_rounding(values: Floats) -> Floats:
-    """Nearly equal values [n] made equal, and no digits beyond the tenth: those differ between processors."""
-    order = np.argsort(values, kind="stable")
-    ascending = values[order]
-    starts = np.flatnonzero(np.diff(ascending, prepend=-1.0) > _SAME * ascending)
-    lengths = np.diff(starts, append=len(values))
-    parts, exponents = np.frexp(ascending[starts])
-    equal = np.empty(len(values))
-    equal[order] = np.repeat(np.ldexp(np.rint(np.ldexp(parts, 33)), exponents - 33), lengths)
-    return equal
+def _digits(values: Floats) -> Floats:
+    """Values [n] without what differs between processors: nearly equal ones are equal, and have ten digits."""
+    parts, exponents = np.frexp(without_rounding(values, _SAME))
+    rounded: Floats = np.ldexp(np.rint(np.ldexp(parts, 33)), exponents - 33)
+    return rounded

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
-from .rows import EdgeRows, Kind, Policies, Repeated
+from .rows import EdgeRows, Kind, Policies, Repeated, without_rounding
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 
@@ -237,6 +237,7 @@ def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
         if repeated in ("sum", "max"):
             (np.add if repeated == "sum" else np.maximum).at(one_way, head, weights[extra])
         ways[edge, way], row[edge, way] = one_way, order[fresh]
+        ways = without_rounding(ways)
         there, back = ways.T
         even = there == back
         if repeated == "sum" or kind == "matrix":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from ..arrays import Bools, Floats, Ints
 from ..lazy import torch
 from .graph import Graph
 
+Array: TypeAlias = Any
+"""Of numpy or torch, dense or sparse."""
 _BLOCK = 64
 """Rows of a matrix below which a GPU has nothing to do."""
 
@@ -69,14 +72,14 @@ def dense_ties(ends: tuple[Ints, Ints], weights: Floats, place: Ints) -> tuple[F
     return ties, np.bincount(tails[outside], weights[outside], k).astype(np.float64)
 
 
-def on_device(device: str, function: Any, *arrays: Floats) -> Any:
+def on_device(device: str, function: Callable[..., Array], *arrays: Floats) -> Array:
     """What a function finds on a device, in numpy's arrays on the CPU."""
     if device == "cpu":
         return function(*arrays)
     return function(*(torch.from_numpy(array).to(device) for array in arrays)).cpu().numpy()
 
 
-def grounded_inverse(ties: Any, grounded: Any) -> Any:
+def grounded_inverse(ties: Array, grounded: Array) -> Array:
     """The inverse [k, k] of diag(row sums + ``grounded``) - ``ties``: arrays of numpy, or tensors.
 
     ``ties`` [k, k] are positive or 0 (the diagonal does not count), and ``grounded`` [k] those to the ground. The first

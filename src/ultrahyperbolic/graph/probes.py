@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import logging
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from ..arrays import Floats, Ints, Words, positions_in
 from ..lazy import torch
 from .ids import mixed
-from .network import Inverse, Network, grounded_inverse
+from .network import Array, Inverse, Network, grounded_inverse
 
 log = logging.getLogger("ultrahyperbolic")
 
@@ -50,7 +50,7 @@ def estimated_inverse(network: Network, device: str) -> Inverse:
     inner = np.setdiff1d(free, pivots, assume_unique=True)
     row, pivot = positions_in(inner, n), positions_in(pivots, n)
 
-    def ties(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+    def ties(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Array:
         """The ties between nodes with a place in ``rows`` and those with one in ``columns``, a sparse matrix."""
         these = (rows[tails] >= 0) & (columns[heads] >= 0)
         return arrays.sparse(rows[tails[these]], columns[heads[these]], weights[these], shape)
@@ -100,7 +100,7 @@ def estimated_inverse(network: Network, device: str) -> Inverse:
     return Inverse(diagonal, potentials, traces[network.component], errors, error[count:][network.component])
 
 
-def _sampled(network: Network, row: Ints, system: _System, component: Any, arrays: _Arrays) -> tuple[Floats, Floats]:
+def _sampled(network: Network, row: Ints, system: _System, component: Array, arrays: _Arrays) -> tuple[Floats, Floats]:
     """diag(A⁻¹) from random signs, and its sums by component, with their standard errors: [n' + components] each."""
     (tails, heads), count = network.ends, len(system.strength)
     once = (tails < heads) & ((row[tails] >= 0) | (row[heads] >= 0))
@@ -161,10 +161,10 @@ def _controlled(sums: list[Floats], products: list[Floats]) -> tuple[Floats, Flo
 class _System:
     """diag(``strength``) - ``ties``, and conjugate gradients for several right-hand sides at once."""
 
-    def __init__(self, ties: Any, strength: Any, arrays: _Arrays) -> None:
+    def __init__(self, ties: Array, strength: Array, arrays: _Arrays) -> None:
         self.ties, self.strength, self._where = ties, strength, arrays.library.where
 
-    def solve(self, right: Any) -> Any:
+    def solve(self, right: Array) -> Array:
         """[n, c]"""
         found, residual = 0.0 * right, 1.0 * right
         ahead = residual / self.strength
@@ -193,30 +193,30 @@ class _Arrays:
     def __init__(self, device: str) -> None:
         self.device = device
         self.is_numpy = device == "cpu" and find_spec("scipy") is not None
-        self.library: Any = np if self.is_numpy else torch
+        self.library: ModuleType = np if self.is_numpy else torch
         self.most_chances, self._table = (sizes[device.partition(":")[0]] for sizes in (_CHANCES, _TABLE))
 
     def columns(self, n: int) -> int:
         """How many columns of n entries are worked on at once."""
         return max(8, min(64, self._table // n))
 
-    def dense(self, values: Floats) -> Any:
+    def dense(self, values: Floats) -> Array:
         return values if self.is_numpy else torch.from_numpy(values).to(self.device)
 
-    def zeros(self, shape: int | tuple[int, int]) -> Any:
+    def zeros(self, shape: int | tuple[int, int]) -> Array:
         return np.zeros(shape) if self.is_numpy else torch.zeros(shape, dtype=torch.float64, device=self.device)
 
-    def identity(self, n: int) -> Any:
+    def identity(self, n: int) -> Array:
         return self.dense(np.eye(n))
 
-    def stack(self, above: Any, below: Any) -> Any:
+    def stack(self, above: Array, below: Array) -> Array:
         return np.concatenate((above, below)) if self.is_numpy else torch.cat((above, below))
 
-    def back(self, values: Any) -> Floats:
+    def back(self, values: Array) -> Floats:
         """As an array of numpy."""
         return values if self.is_numpy else np.asarray(values.cpu().numpy())
 
-    def sparse(self, rows: Ints, columns: Ints, values: Floats, shape: tuple[int, int]) -> Any:
+    def sparse(self, rows: Ints, columns: Ints, values: Floats, shape: tuple[int, int]) -> Array:
         """A sparse matrix by rows."""
         if self.is_numpy:
             from scipy.sparse import csr_array
@@ -225,7 +225,7 @@ class _Arrays:
         places = torch.from_numpy(np.stack((rows, columns))).to(self.device)
         return torch.sparse_coo_tensor(places, torch.from_numpy(values).to(self.device), shape).to_sparse_csr()
 
-    def signs(self, words: Words, start: int, stop: int) -> Any:
+    def signs(self, words: Words, start: int, stop: int) -> Array:
         """The bits from ``start`` to ``stop`` of the words [m] as ±1: [m, stop - start]."""
         if self.is_numpy:
             return 2.0 * ((words[:, None] >> np.arange(start, stop, dtype=np.uint64)) & np.uint64(1)) - 1.0

@@ -12,6 +12,7 @@ from .errors import GraphError
 from .ids import NodeIds, distinct_ids
 
 _CHECKED = 1 << 20  # edges that are checked at a time
+ROUNDING = 1e-12  # relative: numbers that differ by no more are equal, as sums in another order are
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -99,6 +100,24 @@ def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
     """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys make very slow."""
     values = np.sort(values)
     return np.concatenate((values[:1], values[1:][values[1:] != values[:-1]]))
+
+
+def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
+    """The same numbers, where those that differ by rounding alone are the least of them: .1 + .2 is .3.
+
+    ``tolerance`` is relative.
+
+    >>> without_rounding(np.array([0.1 + 0.2, 0.3, 0.5])).tolist()
+    [0.3, 0.3, 0.5]
+    """
+    ordered = np.sort(values, axis=None)
+    below, above = ordered[:-1], ordered[1:]
+    with np.errstate(invalid="ignore"):  # of infinities
+        near = above - below <= tolerance * np.minimum(np.abs(below), np.abs(above))
+    if not (near & (below != above)).any():
+        return values
+    least: Floats = ordered[np.append(True, ~(near | (below == above)))]
+    return np.asarray(least[np.searchsorted(least, values, side="right") - 1])
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:

@@ -18,6 +18,7 @@ from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
 from ..graph.heights import heights as heights_of
+from ..graph.rows import without_rounding
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
@@ -206,9 +207,11 @@ def _heights(embedding: Embedding, ties: NewTies) -> Floats:
     (arcs, weights), graph, n = ties.ordered, embedding.graph, ties.n_held
     springs = np.ones(len(weights))
     if graph is not None and graph.is_directed:
-        known = np.sort(graph.arcs[1])
-        ranks = np.searchsorted(known, weights, "left") + np.searchsorted(known, weights, "right") + 1
-        springs = ranks / (len(known) + 1)
+        old = len(graph.arcs[1])
+        every = without_rounding(np.append(graph.arcs[1], weights))
+        known, asked = np.sort(every[:old]), every[old:]
+        ranks = np.searchsorted(known, asked, "left") + np.searchsorted(known, asked, "right") + 1
+        springs = ranks / (old + 1)
     held = np.append(embedding.heights, np.full(ties.count, np.nan))
     return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
 

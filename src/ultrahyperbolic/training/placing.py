@@ -16,6 +16,7 @@ from ..arrays import Bools, Floats, Ints, positions_in
 from ..engines.callbacks import spread_of
 from ..geometry import Geometry
 from ..geometry.functions import extended_smooth, smooth
+from ..graph.rows import ROUNDING
 from ..objective.ranking import NOTHING, both_stretched, stretched
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
@@ -354,7 +355,7 @@ class Placing:
             first, last = (np.searchsorted(here, ends, side) for side in ("left", "right"))
             ties = np.repeat(np.arange(len(ends)), last - first)
             found = np.arange(len(ties)) + np.repeat(last - np.cumsum(last - first), last - first)
-            kept = weights[order][found] >= own[ties]
+            kept = weights[order][found] >= own[ties] * (1.0 - ROUNDING)
             numbers, others = np.append(ties[kept], np.arange(len(ends))), np.append(there[found][kept], ends)
             made[way] = torch.from_numpy(np.stack((numbers, others)))
         return made
