@@ -185,7 +185,7 @@ def test_any_positive_scaling_of_coordinates_descends(manifold, direction, gener
     # Without a running mean, Adam's direction is A D Aᵀ∇f, with D from whatever squares there were before.
     x = manifold.random(64, scale=2.0, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    squares = torch.randn(x.shape, dtype=torch.float64, generator=generator).mul(4.0).exp()
+    squares = torch.randn(64, 1, dtype=torch.float64, generator=generator).mul(4.0).exp()
     settings = DescentSettings(manifold, lr=1e9, direction=direction, second_moment=0.999, max_step=1e-5)
     moved, _ = descent_step(x, gradient, DescentState(100, None, squares), settings)
     assert ((gradient * (moved - x)).sum(-1) < 0).all()

@@ -150,9 +150,7 @@ class PseudoHyperboloid(CurvedQuadric):
         radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
         if self.q > 0:
             radius = time * (radius / time.norm(dim=-1, keepdim=True))
-        moved = z.clone()  # with the layout of z in memory, which cat does not keep
-        moved[..., : self.q + 1] = radius
-        return moved
+        return z.slice_scatter(radius, dim=-1, end=self.q + 1)  # unlike cat, keeps the layout of z in memory
 
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
@@ -249,7 +247,7 @@ class PseudoHyperboloid(CurvedQuadric):
         if self._sign <= 0:
             shrink = 1.0 + (-quarter).relu()
             half, sinhc = half / shrink, sinhc / shrink
-        return self.phi((2.0 * half - 1.0) * x + sinhc * u), half
+        return self.phi(torch.addcmul((2.0 * half - 1.0) * x, sinhc, u)), half
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A point of the geodesic that leaves x with velocity u, without transcendental functions.
@@ -262,7 +260,7 @@ class PseudoHyperboloid(CurvedQuadric):
     def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """``retr(x, u)``, and the parallel transport of v to it along the geodesic."""
         y, half = self._retract(x, u)
-        return y, v + self._inner(y, v) / (2.0 * self._scale(x) * half) * (x + y)
+        return y, torch.addcmul(v, self._inner(y, v) / (2.0 * self._scale(x) * half), x + y)
 
     def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
         """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w is all, w twice."""
@@ -317,7 +315,7 @@ class PseudoHyperboloid(CurvedQuadric):
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """P_x z = G z - (x·z) x / β."""
-        return self.raise_index(z) + ((x * z).sum(-1, keepdim=True) / self._scale(x)) * x
+        return torch.addcmul(self.raise_index(z), (x * z).sum(-1, keepdim=True) / self._scale(x), x)
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""

@@ -112,10 +112,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             return
         held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
         values = [tensor._values() if tensor.is_sparse else tensor for tensor in held]
-        # 0 times what is infinite or NaN is NaN.
-        plain = 0.0 * get_total_norm([value for value in values if value.numel()], torch.inf)
-        finite = [plain == 0.0, *(step.finite.all() for step in stepped)]
-        if bool(torch.stack([each.to(finite[-1].device) for each in finite]).all()):
+        finite = [step.finite.all() for step in stepped]
+        if values:
+            # 0 times what is infinite or NaN is NaN.
+            finite.append(0.0 * get_total_norm([value for value in values if value.numel()], torch.inf) == 0.0)
+        if not finite or bool(torch.stack([each.to(finite[0].device) for each in finite]).all()):
             return
         named = [pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)]
         for name, param in named:
@@ -243,25 +244,27 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam whose second moment is a mean of squared coordinates: positive by construction, in any signature.
+    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared length.
 
-    Other parameters move as with ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
-    running gradient is carried by parallel transport; coordinates are scaled before the preconditioner, which keeps
-    the direction a descent direction. Sparse gradients update their rows alone.
+    The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about how far a point
+    moves in one step. In hyperbolic space this is Riemannian Adam, on `ultrahyperbolic.Euclidean` and for other
+    parameters ``torch.optim.Adam``. Points follow geodesics with `Manifold.retr_transp`, which carries the running
+    direction along; moves to where rounding would hide the manifold are not made. Sparse gradients update their rows
+    alone.
 
     Parameters
     ----------
     params, manifold, max_step, weight_decay
-        As for `PseudoRiemannianSGD`.
+        As for `PseudoRiemannianSGD`; Adam rarely needs ``max_step``.
     lr : float
-        Step size, about the length of a move in each coordinate near the pole.
+        Step size, about the length of a move.
     betas : (float, float)
-        Decay of the running gradient and of the running squares.
+        Decay of the running direction and of its running squared length.
     eps : float
         Added to the root of the second moment.
-    direction : "surrogate" or "descent"
-        The former is |P_x|^½ D |P_x|^½ ∇f with running squares of |P_x|^½ ∇f. The latter is P_x D P_x ∇f, whose steps
-        grow so fast away from the pole that the points may run away: set ``max_step`` with it.
+    direction : str
+        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian gradient where the
+        manifold's own metric is definite; or another of `DescentSettings`.
     """
 
     def __init__(
