@@ -159,6 +159,16 @@ class ManifoldOptimizer(Optimizer, ABC):
         super().load_state_dict({**state_dict, "param_groups": groups})
         for group, manifold in zip(self.param_groups, manifolds, strict=True):
             group["manifold"] = manifold
+            self._drop_old_moments(group)
+
+    def _drop_old_moments(self, group: Group) -> None:
+        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors would not stay so."""
+        for param in group["params"]:
+            manifold, second = _manifold(param, group), self.state[param].get("second_moment")
+            if manifold is not None and second is not None:
+                point = param.detach()
+                if second.shape != manifold.component_sqnorm(point, point).shape:
+                    self.state[param] = {}
 
 
 def _of(group: Group, *names: str) -> Group:
@@ -184,7 +194,7 @@ def _labels(group: Group) -> list[str | None]:
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):
-    """Algorithm 1: x ← exp_x(-η χ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
+    """Algorithm 1: x ← exp_x(-η ζ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
 
     >>> import torch, ultrahyperbolic as uh
     >>> class Model(torch.nn.Module):
@@ -205,14 +215,16 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     manifold : Manifold, optional
         Where the rows of plain parameters live. Without it, only a ``ManifoldParameter`` is a point.
     lr : float
-        η. |χ| grows like ‖x‖⁴/β² times the gradient: without ``max_step`` keep it small, as the paper does (1e-6).
+        η. The paper keeps it small (1e-6), for |χ| grows like ‖x‖⁴/β² times the gradient.
     momentum : float
         Heavy-ball factor; the running gradient is carried along by parallel transport.
     max_step : float, optional
-        Longest move (Euclidean norm) of a point in one step.
+        Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded, as those of
+        distances are near a light cone.
     direction : str
-        ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
-        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
+        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space, ``"descent"`` for the
+        paper's χ, which is stretched further from the pole, or another of `DescentSettings`; ``"gradient"`` and
+        ``"signed-gradient"`` fail unless the metric is definite.
     weight_decay : float
         As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
@@ -225,7 +237,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         *,
         momentum: float = 0.0,
         max_step: float | None = None,
-        direction: Direction = "descent",
+        direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
         options = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
