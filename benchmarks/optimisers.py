@@ -10,11 +10,12 @@ or an error. Steps are timed in turns, on gradients that are already there.
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import geoopt
 import torch
-from bench import Figures, finish, parser, table
+from bench import Figures, parser, save, show, table
 from geometry import interleave
 from torch import Tensor
 
@@ -25,6 +26,7 @@ Loss = Callable[[PseudoHyperboloid, Tensor, torch.Generator], Tensor]
 RATES = (1e-3, 1e-2, 3e-2, 0.1, 0.3)
 HYPERBOLIC = (PseudoHyperboloid(2, 0), PseudoHyperboloid(5, 0))
 OTHERS = tuple(PseudoHyperboloid(*signature) for signature in ((2, 1), (3, 3), (0, 2), (0, 5)))
+BARS = {"failures": "0"} | {f"step:{parameters}:ratio": "at most 1" for parameters in (1, 10)}
 DEPTH = 5
 NODES = 2 ** (DEPTH + 1) - 1
 # Points of the last two problems, and the spread of what they are fitted to.
@@ -84,10 +86,10 @@ def barycentre(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> T
 
 
 def classifier(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> Tensor:
-    """Logistic regression on the sample, linear in ⟨x_k, y⟩, of classes that overlap."""
-    y = sample(M, x)
-    label = (y + M.random(SAMPLES, scale=SPREAD, generator=2).to(y)).unfold(-1, 2, 1).sum(-1)[:, :CENTRES].argmax(-1)
-    return torch.nn.functional.cross_entropy(M.inner(x[:CENTRES, None], y).mT, label)
+    """Logistic regression on the sample, linear in ⟨x_k, y⟩, of two classes; a third of the labels is drawn."""
+    y, drawn = sample(M, x), torch.Generator().manual_seed(2)
+    label = torch.where(torch.rand(SAMPLES, generator=drawn) < 1 / 3, torch.rand(SAMPLES, generator=drawn), y[:, -1])
+    return torch.nn.functional.cross_entropy(M.inner(x[:CENTRES, None], y).mT, (label > 0.5).long())
 
 
 PROBLEMS: Mapping[str, Loss] = {
@@ -104,7 +106,7 @@ def theirs(x: Tensor, M: PseudoHyperboloid, lr: float) -> tuple[Tensor, Any]:
 
 
 def ours(x: Tensor, M: PseudoHyperboloid, lr: float) -> tuple[Tensor, Any]:
-    """This package's parameter and optimiser."""
+    """The same of this package."""
     point = ManifoldParameter(x.clone(), M)
     return point, PseudoRiemannianAdam([point], lr=lr)
 
@@ -117,7 +119,7 @@ def train(loss: Loss, M: PseudoHyperboloid, make: Any, lr: float, steps: int, dt
     for _ in range(steps):
         optimizer.zero_grad()
         value = loss(M, point.as_subclass(Tensor), generator)
-        value.backward()
+        value.backward()  # type: ignore[no-untyped-call]
         losses.append(value.item())
         try:
             optimizer.step()
@@ -127,19 +129,16 @@ def train(loss: Loss, M: PseudoHyperboloid, make: Any, lr: float, steps: int, dt
 
 
 def step_times(parameters: int, rounds: int) -> Figures:
-    """Microseconds of a step of parameters of 1,000 points in H², ours and geoopt's."""
-    M, figures = HYPERBOLIC[0], Figures()
-    work = {}
+    """Microseconds of a step of parameters of 1,000 points in H², and their ratio: the median over the rounds."""
+    M, work = HYPERBOLIC[0], {}
     for who, make in (("ours", ours), ("geoopt", theirs)):
         points, optimizers = zip(*(make(M.random(1000, generator=k), M, 1e-3) for k in range(parameters)), strict=True)
-        optimizer = type(optimizers[0])(points, lr=1e-3)
         for point in points:
             point.grad = torch.randn(point.shape, dtype=point.dtype, generator=torch.Generator().manual_seed(0))
-        work[who] = optimizer.step
+        work[who] = type(optimizers[0])(points, lr=1e-3).step
     seconds = interleave(work, rounds, warm_up=20)
-    for who, times in seconds.items():
-        figures[f"step:{parameters}:{who}_us"] = 1e6 * statistics.median(times)
-    ratios = [a / b for a, b in zip(*seconds.values(), strict=True)]
+    figures: Figures = {f"step:{parameters}:{who}_us": 1e6 * statistics.median(each) for who, each in seconds.items()}
+    ratios = [mine / rival for mine, rival in zip(*seconds.values(), strict=True)]
     return figures | {f"step:{parameters}:ratio": statistics.median(ratios)}
 
 
@@ -150,24 +149,19 @@ def main() -> None:
     options = made.parse_args()
     torch.set_num_threads(1)
     figures, rows = Figures(), []
-    for name, loss in PROBLEMS.items():
-        for M in HYPERBOLIC + OTHERS:
-            for dtype in (torch.float64, torch.float32):
-                makers = {"ours": ours} | ({"geoopt": theirs} if M.q == 0 else {})
-                space = f"Q^{{{M.p},{M.q}}} {str(dtype).removeprefix('torch.')}"
-                row = [name, space]
-                for lr in RATES:
-                    found = {who: train(loss, M, make, lr, options.steps, dtype) for who, make in makers.items()}
-                    figures |= {f"{name}:{space}:{lr:g}:{who}": value for who, value in found.items()}
-                    texts = ["fails" if math.isnan(value) else f"{value:.3g}" for value in found.values()]
-                    row.append(" / ".join(texts))
-                rows.append(row)
-                print(row, flush=True)
+    for (name, loss), M, dtype in product(PROBLEMS.items(), HYPERBOLIC + OTHERS, (torch.float64, torch.float32)):
+        makers = {"ours": ours} | ({"geoopt": theirs} if M.q == 0 else {})
+        space = f"Q{M.p},{M.q}:{str(dtype).removeprefix('torch.')}"
+        rows.append([name, space])
+        for lr in RATES:
+            found = {who: train(loss, M, make, lr, options.steps, dtype) for who, make in makers.items()}
+            figures |= {f"{name}:{space}:{lr:g}:{who}": value for who, value in found.items()}
+            rows[-1].append(" / ".join("fails" if math.isnan(value) else f"{value:.3g}" for value in found.values()))
     print(table(("problem", "space", *(f"lr {lr:g}: ours / geoopt" for lr in RATES)), rows))
-    for parameters in (1, 10):
-        figures |= step_times(parameters, options.rounds)
-    failures = sum(math.isnan(value) for key, value in figures.items() if key.endswith(":ours"))
-    finish({key: value for key, value in figures.items() if key.startswith("step")} | {"failures": failures}, None)
+    times = step_times(1, options.rounds) | step_times(10, options.rounds)
+    times["failures"] = sum(math.isnan(value) for key, value in figures.items() if key.endswith(":ours"))
+    show(times, BARS)
+    save(figures | times, options.json)
 
 
 if __name__ == "__main__":

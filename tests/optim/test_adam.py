@@ -151,7 +151,9 @@ def test_the_retraction_follows_the_geodesic(manifold, generator):
 
 
 @pytest.mark.parametrize(
-    "M", [PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 1, 4.0), PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3)], ids=str
+    "M",
+    [PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 1, 4.0), PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3)],
+    ids=str,
 )
 def test_the_squared_length_is_positive_and_that_of_the_surrogate(M, generator):
     x = M.random(30, scale=2.0, generator=generator)

@@ -99,8 +99,9 @@ class Product(Manifold):
         whole = self.join(*parts)
         return whole if self.joins_all_pairs else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
 
-    def _both(self, *found: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
-        return tuple(map(self.join, *found))
+    def _both(self, *found: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        points, vectors = zip(*found, strict=True)
+        return self.join(*points), self.join(*vectors)
 
     def _each_coordinate(self, *found: Tensor) -> Tensor:
         """The numbers of the factors, each for all coordinates of its factor."""

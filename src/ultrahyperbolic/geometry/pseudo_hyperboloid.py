@@ -242,18 +242,16 @@ class PseudoHyperboloid(CurvedQuadric):
     def _retract(self, x: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
         """``retr(x, u)``, and (1 + cosh θ)/2 of the angle θ between it and x."""
         quarter = self._inner(u, u) / (4.0 * self._scale(x))
-        half = 1.0 + quarter.relu()
-        sinhc = half.sqrt()
-        if self._sign <= 0:
-            shrink = 1.0 + (-quarter).relu()
-            half, sinhc = half / shrink, sinhc / shrink
+        shrink = 1.0 if self._sign > 0 else 1.0 + (-quarter).relu()
+        half = (1.0 + quarter.relu()) / shrink
+        sinhc = (half / shrink).sqrt()
         return self.phi(torch.addcmul((2.0 * half - 1.0) * x, sinhc, u)), half
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A point of the geodesic that leaves x with velocity u, without transcendental functions.
 
-        For a move of length l = ‖u‖/√|β| it is as far as 2 asinh(l/2) for space-like u, so that long moves do not
-        overflow, 2 atan(l/2) for time-like u, which ends before the antipode, and l for null u.
+        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do not overflow, and
+        2 atan(l/2) for time-like u, which ends before the antipode.
         """
         return self._retract(x, u)[0]
 

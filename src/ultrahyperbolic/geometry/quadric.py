@@ -141,7 +141,7 @@ class CurvedQuadric(Manifold):
         return raised
 
     def representable(self, x: Tensor) -> Tensor:
-        """Whether ‖x‖² is below 8 |β| over the roundoff, beyond which rounding hides β; False for what is not finite."""
+        """Whether ‖x‖² is at most 8 |β| over the roundoff, beyond which rounding hides β; False for NaN, too."""
         return x.square().sum(-1) <= self._scale(x) * (_HIDING / torch.finfo(x.dtype).eps)
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:

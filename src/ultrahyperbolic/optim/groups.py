@@ -53,7 +53,7 @@ def _step(params: list[Tensor], states: States, settings: DescentSettings) -> St
         return joined(tensor[rows] for tensor, (_, rows) in zip(tensors, found, strict=True))
 
     def share_out(table: Tensor, targets: Iterable[Tensor]) -> None:
-        for target, part, (gradient, rows) in zip(targets, table.split(sizes), found, strict=True):
+        for target, part, (gradient, rows) in zip(targets, torch.split(table, sizes), found, strict=True):
             target[rows] = part.reshape(*gradient.shape[:-1], part.shape[-1])
 
     moments = {name: of_rows(own[name] for own in stored) if name in stored[0] else None for name in _MOMENTS}
