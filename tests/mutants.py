@@ -52,8 +52,8 @@ MUTANTS = [
     Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,", "geometry/test_functions.py"),
     Mutant(
         "geometry/quadric.py",
-        "torch.cat((-z[..., : self.q + 1], z[",
-        "torch.cat((z[..., : self.q + 1], z[",
+        "raised[..., : self.q + 1].neg_()",
+        "raised[..., : self.q].neg_()",
         "geometry/test_pseudo_hyperboloid.py::test_preconditioner_matrix_is_the_precondition",
     ),
     Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC', "pairs/test_kinds.py"),

@@ -243,7 +243,7 @@ NUMBERS = [
     (lambda: minimize(total, x, M, method=None), ValueError, "method must be one of lbfgs, line_search, sgd, adam, got None"),
     (lambda: minimize(total, x, M, method="sgd", direction="up"), ValueError, "direction must be one of descent, "),
     (lambda: armijo(total, x, 0.0, x, M, direction="up"), ValueError, "direction must be one of descent, "),
-    (lambda: PseudoRiemannianAdam([parameter()], M, direction="gradient"), ValueError, "second_moment scales coordinates"),
+    (lambda: PseudoRiemannianAdam([parameter()], M, direction="up"), ValueError, "direction must be one of descent, "),
     (lambda: minimize(total, x, M, method="sgd", lr="x"), TypeError, "lr must be a finite non-negative number, got 'x'"),
     (lambda: minimize(total, x, M, method="sgd", lr=torch.tensor(NAN)), TypeError, "lr must be a finite non-negative number, got tensor(nan)"),
     (lambda: minimize(total, x, M, method="sgd", momentum=None), TypeError, "momentum must be a number in [0, 1), got None"),

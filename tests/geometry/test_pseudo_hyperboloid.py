@@ -588,14 +588,6 @@ def test_curvatures(manifold):
     assert manifold.sectional_curvature.item() == pytest.approx(1 / manifold.beta.item())
 
 
-def test_retraction_is_phi_of_the_sum(manifold, generator):
-    x = manifold.random(5, generator=generator)
-    u = manifold.random_tangent(x, scale=0.3, generator=generator)
-    y = manifold.retr(x, u)
-    assert manifold.check_point(y).ok
-    torch.testing.assert_close(y[:, manifold.q + 1 :], (x + u)[:, manifold.q + 1 :])
-
-
 def test_float32_gradients_are_finite_far_apart():
     M = PseudoHyperboloid(2, 0)
     o, u = M.origin(dtype=torch.float32), torch.tensor([0.0, 0.0, 1.0])

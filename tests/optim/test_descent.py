@@ -180,22 +180,15 @@ def test_the_signed_gradient_runs_into_the_null_cone_and_stays_there():
     assert f(run("surrogate")[0]) < 1e-3 * f(x)
 
 
-@pytest.mark.parametrize("direction", ["descent", "surrogate"])
-def test_any_positive_scaling_of_coordinates_descends(manifold, direction, generator):
-    # Without a running mean, Adam's direction is A D Aᵀ∇f, with D from whatever squares there were before.
+@pytest.mark.parametrize("direction", ["descent", "surrogate", "gram-schmidt"])
+def test_adam_descends_whatever_the_second_moment(manifold, direction, generator):
     x = manifold.random(64, scale=2.0, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    squares = torch.randn(x.shape, dtype=torch.float64, generator=generator).mul(4.0).exp()
+    squares = torch.randn(64, 1, dtype=torch.float64, generator=generator).mul(4.0).exp()
     settings = DescentSettings(manifold, lr=1e9, direction=direction, second_moment=0.999, max_step=1e-5)
     moved, _ = descent_step(x, gradient, DescentState(100, None, squares), settings)
     assert ((gradient * (moved - x)).sum(-1) < 0).all()
     assert manifold.check_point(moved).ok
-
-
-def test_directions_that_scaling_spoils_take_no_second_moment():
-    for direction in ("gram-schmidt", "gradient", "signed-gradient"):
-        with pytest.raises(ValueError, match="keeps no descent direction but 'descent' and 'surrogate'"):
-            DescentSettings(Euclidean(2), lr=0.1, direction=direction, second_moment=0.9)
 
 
 @pytest.mark.parametrize("direction", ["surrogate", "gram-schmidt", "signed-gradient"])
@@ -444,7 +437,9 @@ def test_a_point_without_a_finite_gradient_stays_and_the_others_move(manifold, b
     for name in ("momentum", "second_moment"):
         moments = [getattr(s, name) for s in (state, later, reference)]
         if moments[0] is not None:
-            torch.testing.assert_close(moments[1][1], moments[0][1], rtol=1e-12, atol=1e-12)
+            starts_anew = name == "momentum" and "second_moment" in options
+            kept = torch.zeros_like(moments[0][1]) if starts_anew else moments[0][1]
+            torch.testing.assert_close(moments[1][1], kept, rtol=1e-12, atol=1e-12)
             torch.testing.assert_close(moments[1][rest], moments[2][rest], rtol=0, atol=0)
     first, fresh = descent_step(x, spoilt, DescentState(), settings)
     assert first.isfinite().all()

@@ -32,15 +32,15 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     indefinite: `egrad2rgrad` gives the descent direction χ, and `component_inner`, by which its Adam
     scales, the positive ‖u‖². `inner` is the metric's own, signed.
 
-    Moves follow the retraction φ(x + u), which is defined for moves of any length; momentum is projected onto the new
-    tangent space.
+    Moves follow `Manifold.retr`, which is defined for moves of any length, and momentum is carried along.
     """
 
     ndim = 1
     reversible = False
     name = "ultrahyperbolic"
     __scaling__ = geoopt.Manifold.__scaling__.copy()
-    proju, retr, expmap, transp = _own("proju"), _own("retr"), _own("expmap"), _own("transp")
+    proju, retr, retr_transp = _own("proju"), _own("retr"), _own("retr_transp")
+    expmap, transp = _own("expmap"), _own("transp")
     expmap_transp, transp_follow_expmap = _own("expmap_transp"), _own("transp_follow_expmap")
     dissimilarity = _own("dissimilarity")
 
@@ -84,14 +84,10 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         """Logarithm; NaN where there is none."""
         return self.manifold.logmap(x, y).vector
 
-    def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """φ(x + u), and v projected onto its tangent space."""
-        y = self.manifold.retr(x, u)
-        return y, self.manifold.proju(y, v)
-
     def transp_follow_retr(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
-        """v projected onto the tangent space at φ(x + u)."""
-        return self.retr_transp(x, u, v)[1]
+        """v carried along to ``retr(x, u)``."""
+        carried: Tensor = self.retr_transp(x, u, v)[1]
+        return carried
 
     def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""

@@ -114,6 +114,10 @@ class Euclidean(Manifold):
         """u."""
         return _fresh(u, x)
 
+    def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
+        """The square of each coordinate of u."""
+        return u.square()
+
     def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """0, repeated to [*size, d]."""
         size = as_size(size)

@@ -148,6 +148,11 @@ class Manifold(Primitives):
         """A retraction: agrees with the exponential map to first order, without transcendental functions."""
         return self.phi(x + u)
 
+    def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """``retr(x, u)`` and v carried along; by default projected onto the tangent space there."""
+        y = self.retr(x, u)
+        return y, self.proju(y, v)
+
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
         return self.sqnorm(self.logmap(x, y).vector)
@@ -244,7 +249,7 @@ class Manifold(Primitives):
 
         Where the metric is indefinite its negative is **not** a descent direction: see `descent_direction`.
         """
-        return self.proju(x, self.raise_index(gradient))
+        return self.precondition(x, gradient)
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """P_x z = Π_x(G⁻¹ z), which turns Df into χ: ⟨u, P_x u⟩ = ‖u‖² for tangent u on a pseudo-hyperboloid."""
@@ -261,6 +266,18 @@ class Manifold(Primitives):
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned."""
         return _apply(matrix_sign(self.preconditioner(x), self.dim), u)
+
+    def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
+        """⟨u, sgn(P_x) u⟩, the squared length of u in the positive definite metric of the surrogate direction.
+
+        It is a number for each component of the manifold, in a shape that broadcasts against u: [..., 1] by default,
+        as the manifold is one component. Coordinates of flat space are components, and so are the factors of products.
+        """
+        return self.inner(u, self.wick_rotation(x, u), keepdim=True).clamp_min(0.0)
+
+    def representable(self, x: Tensor) -> Tensor:
+        """Whether points are finite, and not so far out that rounding hides which manifold they are on: bool [...]."""
+        return (0.0 * x).sum(-1) == 0.0  # 0 times what is infinite or NaN is NaN
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
         """|P_x|^½ z, a tangent vector; applied twice to a Euclidean gradient it is the surrogate direction."""

@@ -99,6 +99,14 @@ class Product(Manifold):
         whole = self.join(*parts)
         return whole if self.joins_all_pairs else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
 
+    def _both(self, *found: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        points, vectors = zip(*found, strict=True)
+        return self.join(*points), self.join(*vectors)
+
+    def _each_coordinate(self, *found: Tensor) -> Tensor:
+        """The numbers of the factors, each for all coordinates of its factor."""
+        return self.join(*(part.expand(*part.shape[:-1], d) for part, d in zip(found, self.sizes, strict=True)))
+
     def _combined(self, *lengths: Tensor, squares: bool = False) -> Tensor:
         """√(Σ w_k D_k²); with ``squares`` those of flat factors are D_k² already."""
         total: Tensor | float = 0.0
@@ -128,7 +136,9 @@ class Product(Manifold):
     logmap = by_parts(Manifold.logmap, _logarithm)
     transp = by_parts(Manifold.transp, _where_all_exist)
     transp_follow_expmap = by_parts(Manifold.transp_follow_expmap, join)
-    expmap_transp = by_parts(Manifold.expmap_transp, lambda self, *found: tuple(map(self.join, *found)))
+    expmap_transp = by_parts(Manifold.expmap_transp, _both)
+    retr = by_parts(Manifold.retr, join)
+    retr_transp = by_parts(Manifold.retr_transp, _both)
     phi = by_parts(Manifold.phi, join)
     projx = by_parts(Manifold.projx, join)
     dissimilarity = by_parts(Manifold.dissimilarity, partial(_combined, squares=True))
@@ -138,6 +148,8 @@ class Product(Manifold):
     raise_index = by_parts(Manifold.raise_index, join)
     wick_rotation = by_parts(Manifold.wick_rotation, join)
     precondition_root = by_parts(Manifold.precondition_root, join)
+    component_sqnorm = by_parts(Manifold.component_sqnorm, _each_coordinate)
+    representable = by_parts(Manifold.representable, lambda _, *found: torch.stack(found).all(0))
     curvature_parameters = by_parts(Manifold.curvature_parameters, lambda _, *found: [*chain(*found)])
     homothety_slopes = by_parts(Manifold.homothety_slopes, lambda _, *found: [*chain(*found)])
     origin = by_parts(Manifold.origin, join)

@@ -150,7 +150,7 @@ class PseudoHyperboloid(CurvedQuadric):
         radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
         if self.q > 0:
             radius = time * (radius / time.norm(dim=-1, keepdim=True))
-        return torch.cat((radius, space), dim=-1)
+        return z.slice_scatter(radius, dim=-1, end=self.q + 1)  # unlike cat, keeps the layout of z in memory
 
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
@@ -239,6 +239,27 @@ class PseudoHyperboloid(CurvedQuadric):
         along = self._inner(v, u) / self._scale(x)
         return cosh * x + sinhc * u, v + along * (sinhc * x + (0.5 * square) * u)
 
+    def _retract(self, x: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """``retr(x, u)``, and (1 + cosh θ)/2 of the angle θ between it and x."""
+        quarter = self._inner(u, u) / (4.0 * self._scale(x))
+        shrink = 1.0 if self._sign > 0 else 1.0 + (-quarter).relu()
+        half = (1.0 + quarter.relu()) / shrink
+        sinhc = (half / shrink).sqrt()
+        return self.phi(torch.addcmul((2.0 * half - 1.0) * x, sinhc, u)), half
+
+    def retr(self, x: Tensor, u: Tensor) -> Tensor:
+        """A point of the geodesic that leaves x with velocity u, without transcendental functions.
+
+        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do not overflow, and
+        2 atan(l/2) for time-like u, which ends before the antipode.
+        """
+        return self._retract(x, u)[0]
+
+    def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """``retr(x, u)``, and the parallel transport of v to it along the geodesic."""
+        y, half = self._retract(x, u)
+        return y, torch.addcmul(v, self._inner(y, v) / (2.0 * self._scale(x) * half), x + y)
+
     def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
         """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w is all, w twice."""
         if self._sign > 0:
@@ -290,6 +311,10 @@ class PseudoHyperboloid(CurvedQuadric):
         w = self._pair(x, y)[0].squeeze(-1)
         return functions.safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """P_x z = G z - (x·z) x / β."""
+        return torch.addcmul(self.raise_index(z), (x * z).sum(-1, keepdim=True) / self._scale(x), x)
+
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
@@ -304,7 +329,19 @@ class PseudoHyperboloid(CurvedQuadric):
         if self._sign:
             return self._sign * u
         radial = self._time_sum(x * u) / self._time_sum(x.square())
-        return torch.cat((2.0 * radial * x[..., : self.q + 1] - u[..., : self.q + 1], u[..., self.q + 1 :]), dim=-1)
+        return self.raise_index(u) + radial * (x - self.raise_index(x))
+
+    def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
+        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖² for tangent u at x = (t, s), and at least ‖u‖² |β|/‖x‖².
+
+        The latter is the least it can be, whatever rounding leaves of it.
+        """
+        square = u.square().sum(-1, keepdim=True)
+        if self.p == 0:
+            return square
+        scale, time = self._scale(x), self._time_sum(x.square())
+        least = square * scale / (2.0 * time - scale)
+        return torch.maximum(square - 2.0 * self._time_sum(x * u).square() / time, least)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
         """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ = ‖x‖²/|β|.

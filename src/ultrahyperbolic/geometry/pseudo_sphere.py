@@ -79,6 +79,9 @@ class PseudoSphere(CurvedQuadric):
         PseudoHyperboloid.wick_rotation, lambda _, u: -u.flip(-1), "sgn(P_x) u for tangent u at x."
     )
     precondition_root = by_parts(PseudoHyperboloid.precondition_root, _turned)
+    component_sqnorm = by_parts(PseudoHyperboloid.component_sqnorm)
+    retr = by_parts(PseudoHyperboloid.retr, _turned)
+    retr_transp = by_parts(PseudoHyperboloid.retr_transp, lambda _, found: tuple(part.flip(-1) for part in found))
     origin = by_parts(PseudoHyperboloid.origin, _turned, "The positive pole (0, …, 0, √β), repeated to [*size, d].")
     random = by_parts(PseudoHyperboloid.random, _turned)
     random_near_pole = by_parts(PseudoHyperboloid.random_near_pole, _turned)

@@ -68,7 +68,7 @@ class CurvedQuadric(Manifold):
         tolerance = default_tolerance(x.dtype, tolerance)
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
         residual, number = (square - beta).abs(), format_number(beta)
-        far = (size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)) & (not isinstance(tolerance, Tensor))
+        far = ~self.representable(x) & (not isinstance(tolerance, Tensor))
         check = check_finite("x", x) and check_rows(
             far,
             lambda row: (
@@ -136,7 +136,13 @@ class CurvedQuadric(Manifold):
 
     def raise_index(self, z: Tensor) -> Tensor:
         """G z: the time coordinates with their sign turned."""
-        return torch.cat((-z[..., : self.q + 1], z[..., self.q + 1 :]), dim=-1)
+        raised = z.clone()
+        raised[..., : self.q + 1].neg_()
+        return raised
+
+    def representable(self, x: Tensor) -> Tensor:
+        """Whether ‖x‖² is at most 8 |β| over the roundoff, beyond which rounding hides β; False for NaN, too."""
+        return x.square().sum(-1) <= self._scale(x) * (_HIDING / torch.finfo(x.dtype).eps)
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""

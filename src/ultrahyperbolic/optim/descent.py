@@ -66,9 +66,8 @@ def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
 
 Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-# Those whose negative descends wherever Df is not 0; and those that descend under any positive scaling of coordinates.
+# Those whose negative descends wherever Df is not 0.
 DESCENDING: tuple[Direction, ...] = ("descent", "surrogate", "gram-schmidt")
-SCALABLE: tuple[Direction, ...] = ("descent", "surrogate")
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,9 @@ class DescentSettings:
     general: ``"gradient"`` for the pseudo-Riemannian gradient Df, and ``"signed-gradient"`` for Df or -Df, whichever
     ascends, which stops where ⟨Df, Df⟩ = 0."""
     momentum: float = 0.0
-    """Heavy-ball factor, or with a second moment the decay of the gradient's running mean (Adam's first beta)."""
+    """Heavy-ball factor, or with a second moment the decay of the direction's running mean (Adam's first beta)."""
     second_moment: float | None = None
-    """Decay of the running mean of squared gradient coordinates (Adam's second beta); ``None`` for plain descent."""
+    """Decay of the running mean of the direction's squared length (Adam's second beta); ``None`` for plain descent."""
     eps: float = 1e-8
     """Added to the root of the second moment."""
     max_step: float | None = None
@@ -100,11 +99,6 @@ class DescentSettings:
         check_fraction("momentum", self.momentum)
         if self.second_moment is not None:
             check_fraction("second_moment", self.second_moment)
-            if self.direction not in SCALABLE:
-                raise ValueError(
-                    f"second_moment scales coordinates, which keeps no descent direction but "
-                    f"{' and '.join(map(repr, SCALABLE))}, got direction {self.direction!r}"
-                )
         check_positive("eps", self.eps, zero=True)
         if self.max_step is not None:
             check_positive("max_step", self.max_step)
@@ -115,9 +109,9 @@ class DescentState(NamedTuple):
 
     iteration: int = 0
     momentum: Tensor | None = None
-    """Running gradient [..., d], tangent at the points; ``None`` where nothing is carried."""
+    """Running gradient, or with a second moment running direction [..., d], tangent; ``None`` if nothing is carried."""
     second_moment: Tensor | None = None
-    """Running squares [..., d] of the gradient's coordinates, never negative."""
+    """Running squared length of the direction, one for each component of the manifold: [..., 1] or [..., d]."""
     finite: Tensor | None = None
     """Whether the gradient and the last step of each point [..., 1] were finite; where not, it has stayed."""
 
@@ -125,44 +119,68 @@ class DescentState(NamedTuple):
 def descent_step(
     points: Tensor, gradient: Tensor, state: DescentState, settings: DescentSettings
 ) -> tuple[Tensor, DescentState]:
-    """Algorithm 1, one iteration: points [..., d] and their Euclidean gradient to new points and state.
+    """One step: points [..., d] and their Euclidean gradient to new points and state.
 
-    The pseudo-Riemannian gradient Df (Eq. 11) is averaged over time, if asked scaled coordinate by coordinate by a
-    positive diagonal D, and turned into the direction Π_x(G D Df), which is χ (Eq. 14) for D = 1 and ascends for every
-    positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The surrogate is |P_x|^½ D |P_x|^½ ∇f in the same way. The points follow
-    the exponential map of its negative; what is carried to the next step is parallel-transported along.
+    Without a second moment it is an iteration of Algorithm 1. The pseudo-Riemannian gradient Df (Eq. 11) is summed over
+    time, if there is momentum, and turned into the direction ζ, such as χ (Eq. 14); the points follow the exponential
+    map of -η ζ, and what is carried to the next step is parallel-transported along.
+
+    With a second moment it is a step of Adam along ζ. Tangent vectors are scaled as wholes, so that ζ remains a
+    direction of descent: by the running mean of `Manifold.component_sqnorm`, the squared length of ζ in a positive
+    definite metric, in which moves therefore have a length of about η. The points follow the geodesic by
+    `Manifold.retr_transp`, but for moves to where points are not representable, which are not made.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is; the state says which.
     """
     for name, value, kind in (("state", state, DescentState), ("settings", settings, DescentSettings)):
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-    moments = {name: moment for name, moment in zip(state._fields[1:3], state[1:3], strict=True) if moment is not None}
+    moments = {} if state.momentum is None else {"momentum": state.momentum}
     validate(settings.manifold.ambient_dim, points=points, gradient=gradient, **moments)
-    manifold = settings.manifold
-    rooted = settings.direction == "surrogate" and settings.second_moment is not None
-    tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
-    followed, new = _average(tangent, state, settings)
-    if rooted:
-        direction = manifold.precondition_root(points, followed)
-    else:
-        direction = _as_direction(points, tangent, followed, settings)
-    move = _shorten(-settings.lr * direction, settings.max_step)
+    tangent = settings.manifold.egrad2rgrad(points, gradient)
+    take = _algorithm_1 if settings.second_moment is None else _adam
+    return take(points, tangent, state, settings)
+
+
+def _algorithm_1(
+    points: Tensor, tangent: Tensor, state: DescentState, settings: DescentSettings
+) -> tuple[Tensor, DescentState]:
+    manifold, followed = settings.manifold, tangent
+    if state.momentum is not None and settings.momentum:
+        followed = settings.momentum * state.momentum + tangent
+    move = _shorten(-settings.lr * _as_direction(points, tangent, followed, settings), settings.max_step)
     # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
-    if new.momentum is None:
+    if not settings.momentum:
         moved = manifold.phi(manifold.expmap(points, move))
         finite = _finite(moved)
-        return torch.where(finite, moved, points), new._replace(finite=finite)
-    moved, carried = manifold.expmap_transp(points, move, new.momentum)
+        return torch.where(finite, moved, points), DescentState(state.iteration + 1, finite=finite)
+    moved, carried = manifold.expmap_transp(points, move, followed)
     moved = manifold.phi(moved)
     carried = manifold.proju(moved, carried)
     finite = _finite(moved) & _finite(carried)
-    if new.second_moment is not None:
-        finite = finite & _finite(new.second_moment)
-        before = 0.0 if state.second_moment is None else state.second_moment
-        new = new._replace(second_moment=torch.where(finite, new.second_moment, before))
     momentum = torch.where(finite, carried, 0.0 if state.momentum is None else state.momentum)
-    return torch.where(finite, moved, points), new._replace(momentum=momentum, finite=finite)
+    return torch.where(finite, moved, points), DescentState(state.iteration + 1, momentum, finite=finite)
+
+
+def _adam(
+    points: Tensor, tangent: Tensor, state: DescentState, settings: DescentSettings
+) -> tuple[Tensor, DescentState]:
+    manifold, iteration = settings.manifold, state.iteration + 1
+    mean, square = settings.momentum, settings.second_moment
+    assert square is not None
+    direction = _as_direction(points, tangent, tangent, settings)
+    squares = manifold.component_sqnorm(points, direction)
+    before = torch.zeros_like(squares) if state.second_moment is None else state.second_moment
+    first = (1.0 - mean) * direction if state.momentum is None else torch.lerp(state.momentum, direction, 1.0 - mean)
+    second = torch.lerp(before, squares, 1.0 - square)
+    root = second.sqrt() / (1.0 - square**iteration) ** 0.5 + settings.eps
+    move = _shorten(first * (-settings.lr / (1.0 - mean**iteration) / root), settings.max_step)
+    moved, carried = manifold.retr_transp(points, move, first)
+    finite = (second < torch.inf).all(-1, keepdim=True)
+    made = finite & manifold.representable(moved).unsqueeze(-1)
+    return torch.where(made, moved, points), DescentState(
+        iteration, torch.where(made, carried, 0.0), torch.where(finite, second, before), finite
+    )
 
 
 def direction_of(points: Tensor, gradient: Tensor, settings: DescentSettings) -> tuple[Tensor, float]:
@@ -191,23 +209,6 @@ def _as_direction(points: Tensor, rgrad: Tensor, followed: Tensor, settings: Des
 def _finite(rows: Tensor) -> Tensor:
     """Whether all coordinates of a row are finite [..., 1]: what is infinite or NaN makes 0 times it NaN."""
     return (0.0 * rows).sum(-1, keepdim=True) == 0.0
-
-
-def _average(gradient: Tensor, state: DescentState, settings: DescentSettings) -> tuple[Tensor, DescentState]:
-    """The gradient to follow, and the state with its moments brought up to date."""
-    iteration = state.iteration + 1
-    if settings.second_moment is None:
-        if settings.momentum == 0.0:
-            return gradient, DescentState(iteration)
-        average = gradient if state.momentum is None else settings.momentum * state.momentum + gradient
-        return average, DescentState(iteration, average)
-    mean, square = settings.momentum, settings.second_moment
-    first = torch.zeros_like(gradient) if state.momentum is None else state.momentum
-    second = torch.zeros_like(gradient) if state.second_moment is None else state.second_moment
-    first = first + (1.0 - mean) * (gradient - first)
-    second = square * second + (1.0 - square) * gradient.square()
-    root = second.sqrt() / (1.0 - square**iteration) ** 0.5 + settings.eps
-    return (first / root) / (1.0 - mean**iteration), DescentState(iteration, first, second)
 
 
 def _shorten(move: Tensor, longest: float | None) -> Tensor:

@@ -112,10 +112,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             return
         held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
         values = [tensor._values() if tensor.is_sparse else tensor for tensor in held]
-        # 0 times what is infinite or NaN is NaN.
-        plain = 0.0 * get_total_norm([value for value in values if value.numel()], torch.inf)
-        finite = [plain == 0.0, *(step.finite.all() for step in stepped)]
-        if bool(torch.stack([each.to(finite[-1].device) for each in finite]).all()):
+        finite = [step.finite.all() for step in stepped]
+        if values:
+            # 0 times what is infinite or NaN is NaN.
+            finite.append(0.0 * get_total_norm([value for value in values if value.numel()], torch.inf) == 0.0)
+        if not finite or bool(torch.stack([each.to(finite[0].device) for each in finite]).all()):
             return
         named = [pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)]
         for name, param in named:
@@ -158,6 +159,16 @@ class ManifoldOptimizer(Optimizer, ABC):
         super().load_state_dict({**state_dict, "param_groups": groups})
         for group, manifold in zip(self.param_groups, manifolds, strict=True):
             group["manifold"] = manifold
+            self._drop_old_moments(group)
+
+    def _drop_old_moments(self, group: Group) -> None:
+        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors would not stay so."""
+        for param in group["params"]:
+            manifold, second = _manifold(param, group), self.state[param].get("second_moment")
+            if manifold is not None and second is not None:
+                point = param.detach()
+                if second.shape != manifold.component_sqnorm(point, point).shape:
+                    self.state[param] = {}
 
 
 def _of(group: Group, *names: str) -> Group:
@@ -183,7 +194,7 @@ def _labels(group: Group) -> list[str | None]:
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):
-    """Algorithm 1: x ← exp_x(-η χ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
+    """Algorithm 1: x ← exp_x(-η ζ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
 
     >>> import torch, ultrahyperbolic as uh
     >>> class Model(torch.nn.Module):
@@ -204,14 +215,16 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     manifold : Manifold, optional
         Where the rows of plain parameters live. Without it, only a ``ManifoldParameter`` is a point.
     lr : float
-        η. |χ| grows like ‖x‖⁴/β² times the gradient: without ``max_step`` keep it small, as the paper does (1e-6).
+        η. The paper keeps it small (1e-6), for |χ| grows like ‖x‖⁴/β² times the gradient.
     momentum : float
         Heavy-ball factor; the running gradient is carried along by parallel transport.
     max_step : float, optional
-        Longest move (Euclidean norm) of a point in one step.
+        Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded, as those of
+        distances are near a light cone.
     direction : str
-        ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
-        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
+        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space, ``"descent"`` for the
+        paper's χ, which is stretched further from the pole, or another of `DescentSettings`; ``"gradient"`` and
+        ``"signed-gradient"`` fail unless the metric is definite.
     weight_decay : float
         As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
@@ -224,7 +237,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         *,
         momentum: float = 0.0,
         max_step: float | None = None,
-        direction: Direction = "descent",
+        direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
         options = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
@@ -243,25 +256,27 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam whose second moment is a mean of squared coordinates: positive by construction, in any signature.
+    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared length.
 
-    Other parameters move as with ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
-    running gradient is carried by parallel transport; coordinates are scaled before the preconditioner, which keeps
-    the direction a descent direction. Sparse gradients update their rows alone.
+    The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about how far a point
+    moves in one step. In hyperbolic space this is Riemannian Adam, on `ultrahyperbolic.Euclidean` and for other
+    parameters ``torch.optim.Adam``. Points follow geodesics with `Manifold.retr_transp`, which carries the running
+    direction along; moves to where rounding would hide the manifold are not made. Sparse gradients update their rows
+    alone.
 
     Parameters
     ----------
     params, manifold, max_step, weight_decay
-        As for `PseudoRiemannianSGD`.
+        As for `PseudoRiemannianSGD`; Adam rarely needs ``max_step``.
     lr : float
-        Step size, about the length of a move in each coordinate near the pole.
+        Step size, about the length of a move.
     betas : (float, float)
-        Decay of the running gradient and of the running squares.
+        Decay of the running direction and of its running squared length.
     eps : float
         Added to the root of the second moment.
-    direction : "surrogate" or "descent"
-        The former is |P_x|^½ D |P_x|^½ ∇f with running squares of |P_x|^½ ∇f. The latter is P_x D P_x ∇f, whose steps
-        grow so fast away from the pole that the points may run away: set ``max_step`` with it.
+    direction : str
+        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian gradient where the
+        manifold's own metric is definite; or another of `DescentSettings`.
     """
 
     def __init__(
