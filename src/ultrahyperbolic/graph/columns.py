@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from .errors import GraphError
 
@@ -178,9 +178,9 @@ def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> 
     warnings.warn(f"{where}: the weight is taken to be {shown}{counted}: {wanted}", WeightGuess, stacklevel=stacklevel)
 
 
-def weight_attribute(edges: Iterable[Mapping[Any, object]], wanted: str | None, where: str) -> Any:
+def weight_attribute(edges: Iterable[Mapping[str, object]], wanted: str | None, where: str) -> str | None:
     """The attribute of edges that is their weight: as told, else named so, else the only numbers; ``None`` for none."""
-    kinds: dict[Any, bool] = {}
+    kinds: dict[str, bool] = {}
     count = 0
     for attributes in edges:
         count += 1
