@@ -99,6 +99,24 @@ def test_a_number_is_an_end_where_no_names_are_shared(write):
     assert taken(read_graph(write("1,x,p,5\n2,y,q,4\n"))) == (0, 1, 3)
 
 
+def test_ends_of_two_kinds_are_warned_of(table):
+    columns = {"id": [1, 2], "person_a": ["ann", "bob"], "person_b": ["bob", "cid"]}
+    kinds = (
+        r"the ends 'id' and 'person_a' are of two kinds, numbers and text: .* \(source=, target=, --source, --target\)"
+    )
+    columns["id"] = list(map(str, columns["id"]))  # ids of one type, as Arrow wants them
+    with pytest.warns(UserWarning, match=kinds):
+        assert table(columns, source="id", target="person_a").n_edges == 2
+    with pytest.warns(UserWarning, match="'person_a' and 'id' are of two kinds"):
+        table(columns, source="person_a", target="id")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["1,2\n2,3\n", "a1,7\nb2,8\na1,x\n", "7,8\nann,9\n", "10.0.0.1,x\n10.0.0.2,x\n"])
+def test_ends_of_one_kind_or_mixed_are_not(write, text):
+    assert read_graph(write(text)).n_edges >= 2
+
+
 def test_what_is_told_wins(table):
     assert taken(table(CAST, weight="year")) == ("Person A", "Person B", "year")
     assert taken(table(CAST, weight=False)) == ("Person A", "Person B", None)

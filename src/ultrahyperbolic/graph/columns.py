@@ -113,6 +113,7 @@ def choose_columns(
         usual = min(found) + 1 + (max(found) == min(found) + 1)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")
+    _warn_of_kinds(names, values, (first, second), where)
     if weight is False:
         return first, second, None
     if weight is not None:
@@ -136,6 +137,22 @@ def choose_columns(
             stacklevel=5,
         )
     return first, second, None
+
+
+def _warn_of_kinds(
+    names: Sequence[object] | None, values: Callable[[int], Sequence[object]], ends: tuple[int, int], where: str
+) -> None:
+    """Warn where all ids of one end are numbers and all of the other text: they may be ends, and rarely are."""
+    numbers = [{not isinstance(value, str) or is_number(value) for value in values(end)} for end in ends]
+    if numbers not in ([{True}, {False}], [{False}, {True}]):
+        return
+    first, second = (_shown(end if names is None else str(names[end])) for end in ends)
+    kinds = "numbers and text" if numbers[0] == {True} else "text and numbers"
+    warnings.warn(
+        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the ends of ties, name those "
+        "(source=, target=, --source, --target)",
+        stacklevel=5,
+    )
 
 
 def _only_number(
