@@ -149,8 +149,8 @@ def _warn_of_kinds(
     first, second = (_shown(end if names is None else str(names[end])) for end in ends)
     kinds = "numbers and text" if numbers[0] == {True} else "text and numbers"
     warnings.warn(
-        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the ends of ties, name those "
-        "(source=, target=, --source, --target)",
+        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the ends of ties, name "
+        "those (source=, target=, --source, --target)",
         stacklevel=5,
     )
 
