@@ -350,12 +350,16 @@ def has_decimal_commas(table: Table) -> bool:
 
 
 def has_header(table: Table) -> bool:
-    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates."""
+    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates.
+
+    >>> has_header([["a", "b", "Weight"]]), has_header([["a", "b", "friend"]])
+    (True, False)
+    """
     first, rest = table[0], table[1:]
     if any(map(is_number, first)):
         return False
     names = [fold_name(cell) for cell in first]
-    if any(source in names and target in names for source, target in ENDS):
+    if any(source in names and target in names for source, target in ENDS) or not {*WEIGHTS}.isdisjoint(names[2:]):
         return True
     words = [k for k, cell in enumerate(first) if cell.strip()[:1].isalpha()]
     ends = find_ends(len(first), lambda column: distinct_values(rest, column))
