@@ -202,7 +202,7 @@ def test_the_time_limit_ends_it(call):
 def test_files_are_read_as_told(call):
     Path("ties.txt").write_text("calls;to;from\n2;ann;bob\n1;bob;cid\n3;bob;ann\n% 1;x;y\n4;cid;dan\n9;dan;dan\n")
     Path("nodes.txt").write_text("zoe\ndan\ncid\nbob\nann\n")
-    options = "--delimiter ';' --header --source 2 --target to --weight calls --repeated max --nodes nodes.txt"
+    options = "--delimiter ';' --header --source 3 --target 2 --weight 1 --repeated max --nodes nodes.txt"
     result = call(f"embed ties.txt -o club --iterations 5 {options}")
     assert result.exit_code == 0, result.output
     graph = record("club")["graph"]
@@ -215,6 +215,21 @@ def test_files_are_read_as_told(call):
     assert "  reversed rows max taken: 1\n  isolated nodes: 1\n" in result.stdout
     assert list(Embedding.load("club").ids) == ["zoe", "dan", "cid", "bob", "ann"]
     assert (graph["edges"], graph["capacities"]) == (3, 3)
+
+
+def test_it_is_said_which_numbers_are_the_weights_and_how_to_name_others(call):
+    Path("mails.csv").write_text("id,person_a,person_b,year,n_mails\n1,ann,bob,2001,5\n2,bob,cid,2002,6\n")
+    result = call("embed mails.csv -o mails --iterations 5")
+    assert result.stderr.splitlines()[0] == "note: columns: 'person_a' – 'person_b', weight 'n_mails'"
+    Path("ties.gml").write_text("graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 value 3 ] ]")
+    assert call("prepare ties.gml").stderr.splitlines() == [
+        "note: ties.gml: the weight is taken to be 'value': name it to be sure (weight='value', --weight 'value'), or "
+        "leave weights out (weight=False, --unweighted)"
+    ]
+    Path("mails.csv").write_text("ann bob 1 3\nbob cid 2 4\n")
+    assert "may be 3 or 4 (counted from 1)" in call("embed mails.csv -o mails").stderr
+    assert call("embed mails.csv -o timed --iterations 5 --weight 4 --quiet").exit_code == 0
+    assert Embedding.load("timed").ties.weights.tolist() == [3, 4]
 
 
 def test_unweighted_leaves_the_third_column_out(call):

@@ -115,7 +115,8 @@ def test_options_that_make_no_sense(refuse, options, reason):
     ("options", "reason"),
     [
         ("--weight calls", "no column 'calls'"),
-        ("--source 7", "no column 7"),
+        ("--source 7", "no column 7 (counted from 1"),
+        ("--source 0", "--source 0: columns count from 1"),
         ("--delimiter abc", "delimiter must be one character"),
         ("--nodes nodes.csv", "nodes.csv: no such file"),
         ("--repeated error", "ties.csv, line 2"),

@@ -167,6 +167,18 @@ def test_ids_with_control_letters_do_no_harm(call):
     assert "\x1b" not in call("rank club").output
 
 
+def test_long_ids_are_cut_in_the_middle_on_the_terminal_alone(call):
+    long = "x" * 60_000 + "end"
+    Path("ties.csv").write_text(f"a,b,2\nb,{long},1\na,c,1\n")
+    call("embed ties.csv -o club --iterations 5 --quiet")
+    for words in ("rank club", "neighbors club b"):
+        printed = call(f"{words} --csv table.csv").stdout
+        assert "end" in printed
+        assert max(map(len, printed.splitlines())) < 200
+        assert long in Path("table.csv").read_text()
+        assert long in call(f"{words} --json").stdout
+
+
 def test_evaluate_measures_by_the_graph(call, club):
     embedding, graph = Embedding.load(club), datasets.karate()
     points = torch.from_numpy(embedding.points.copy())

@@ -33,6 +33,7 @@ PARQUET = parquet({"source": ["ann", "bob", "ann"], "target": ["bob", "cid", "do
 CASES = {
     "a UTF-8 byte order mark": b"\xef\xbb\xbf" + GOOD,
     "line ends of Windows (CRLF)": GOOD.replace(b"\n", b"\r\n"),
+    "line ends of carriage returns alone (CR)": GOOD.replace(b"\n", b"\r"),
     "delimiters, quotes and line breaks in quotes": b'"a,""b""",bob,2\nbob,"c\nd",1\n',
     "a row of another number of columns": GOOD + b"eve,fay\n",
     "a weight that is no number": GOOD + b"eve,fay,much\n",
@@ -48,7 +49,8 @@ CASES = {
     "binary junk": bytes(range(256)) * 4,
     "no bytes at all": b"",
     "nothing but comments": b"# nothing\n% here\n",
-    "nothing but a header": b"source,target,weight\n",
+    "nothing but a header": b"source,target\n",
+    "nothing but a header that names the weight": b"a,b,weight\n",
     "gzip that breaks off": gzip.compress(GOOD * 100, mtime=0)[:-9],
     "gzip whose content is far larger": gzip.compress(GOOD * 600_000, mtime=0),
     "gzip in gzip": gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0),

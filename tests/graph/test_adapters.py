@@ -266,6 +266,19 @@ def test_distances_of_edges_and_arrays():
         as_graph(nx.path_graph(3), weights_are_distances=True)
 
 
+@pytest.mark.parametrize("library", ["networkx", "igraph"])
+def test_the_only_attribute_of_numbers_is_the_weight(library):
+    ties = [("a", "b", {"value": 2, "year": 2001, "kind": "x"}), ("b", "c", {"value": 2.5, "year": 2002, "kind": "y"})]
+    made = nx.Graph(ties)
+    if library == "igraph":
+        made = pytest.importorskip("igraph", reason="igraph is not installed").Graph.from_networkx(made)
+    with pytest.warns(UserWarning, match=f"^{library} graph: the weight is taken to be 'value': "):
+        assert as_graph(made).weights.tolist() == [2, 2.5]
+    assert as_graph(made, weight=False).weights.tolist() == [1, 1]
+    with pytest.raises(GraphError, match=f"^{library} graph: edges have no attribute 'calls'; they have .*'value'"):
+        as_graph(made, weight="calls")
+
+
 def test_distances_of_igraph():
     igraph = pytest.importorskip("igraph", reason="igraph is not installed")
     original = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"cost": [4, 0.5]})
@@ -281,7 +294,8 @@ def test_weights_called_distances_are_warned_of():
         as_graph(table, weight=False)
     with pytest.warns(UserWarning, match="^the graph: the weights are called 'travel_time'"):
         as_graph(roads("travel_time"), weight="travel_time")
-    as_graph(roads(), weight="travel_time")  # no edge has it
+    with pytest.raises(GraphError, match="edges have no attribute 'travel_time'; they have 'weight'"):
+        as_graph(roads(), weight="travel_time")
 
 
 @pytest.mark.parametrize("missing", [float("nan"), None])

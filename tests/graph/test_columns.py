@@ -70,7 +70,13 @@ def test_a_year_is_no_end(table):
         ({"day": ["1990-01-31", "1990-02-01"], "A": ["ann", "bob"], "B": ["bob", "cid"]}, ("A", "B", None)),
         # Those that share the most.
         (
-            {"n": [1, 2, 3], "A": ["x", "y", "z"], "role": ["p", "p", "q"], "B": ["y", "z", "p"], "C": ["q", "q", "r"]},
+            {
+                "id": [1, 2, 3],
+                "A": ["x", "y", "z"],
+                "role": ["p", "p", "q"],
+                "B": ["y", "z", "p"],
+                "C": ["q", "q", "r"],
+            },
             ("A", "B", None),
         ),
         # The first two, as ever: numbers that are people, and names that are not shared.
@@ -90,7 +96,25 @@ def test_ends_are_names_that_are_shared(table, columns, expected):
 def test_a_number_is_an_end_where_no_names_are_shared(write):
     columns = {"user": [1, 2], "film": ["x", "y"], "kind": ["p", "q"]}
     assert taken(as_graph(pd.DataFrame(columns))) == ("user", "film", None)
-    assert taken(read_graph(write("1,x,p,5\n2,y,q,4\n"))) == (0, 1, None)
+    assert taken(read_graph(write("1,x,p,5\n2,y,q,4\n"))) == (0, 1, 3)
+
+
+def test_ends_of_two_kinds_are_warned_of(table):
+    columns = {"id": [1, 2], "person_a": ["ann", "bob"], "person_b": ["bob", "cid"]}
+    kinds = (
+        r"the ends 'id' and 'person_a' are of two kinds, numbers and text: .* \(source=, target=, --source, --target\)"
+    )
+    columns["id"] = list(map(str, columns["id"]))  # ids of one type, as Arrow wants them
+    with pytest.warns(UserWarning, match=kinds):
+        assert table(columns, source="id", target="person_a").n_edges == 2
+    with pytest.warns(UserWarning, match="'person_a' and 'id' are of two kinds"):
+        table(columns, source="person_a", target="id")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["1,2\n2,3\n", "a1,7\nb2,8\na1,x\n", "7,8\nann,9\n", "10.0.0.1,x\n10.0.0.2,x\n"])
+def test_ends_of_one_kind_or_mixed_are_not(write, text):
+    assert read_graph(write(text)).n_edges >= 2
 
 
 def test_what_is_told_wins(table):
@@ -98,7 +122,7 @@ def test_what_is_told_wins(table):
     assert taken(table(CAST, weight=False)) == ("Person A", "Person B", None)
     assert taken(table(CAST, source="Person B", target="Person A")) == ("Person B", "Person A", "Scenes")
     assert taken(table(CAST | {"next": [1991, 1992, 1991, 1993]}, source="year", target="next")) == (
-        "year", "next", None,
+        "year", "next", "Scenes",
     )  # fmt: skip
 
 
@@ -109,6 +133,59 @@ def test_naming_the_ends_that_would_be_found_keeps_the_weight_that_would_be_foun
     assert table(CAST, source="Person A") == found
     assert table(CAST, target="Person B") == found
     assert taken(table(CAST, source="Person A", target="Person B", weight=False)) == ("Person A", "Person B", None)
+
+
+# The weight: the one column of numbers that may be it
+
+
+MAILS = {
+    "id": [1, 2, 3],
+    "person_a": ["ann", "bob", "ann"],
+    "person_b": ["bob", "cid", "cid"],
+    "year": [2001, 2002, 2003],
+    "n_mails": [5, 6, 7],
+}
+
+
+def test_years_and_ids_are_no_weights(table):
+    with pytest.warns(UserWarning, match=r"the weight is taken to be 'n_mails': .*--weight 'n_mails'.*--unweighted"):
+        graph = table(MAILS)
+    assert taken(graph) == ("person_a", "person_b", "n_mails")
+    assert taken(table({name: MAILS[name] for name in list(MAILS)[:4]})) == ("person_a", "person_b", None)
+    assert taken(table(MAILS, weight="year")) == ("person_a", "person_b", "year")
+    columns = {"source": ["a", "b"], "target": ["b", "c"], "created_timestamp": [1_600_000_000, 1_600_000_001]}
+    assert taken(table(columns)) == ("source", "target", None)
+
+
+def test_where_two_may_be_the_weight_an_error_names_both(table):
+    with pytest.raises(
+        GraphError, match=r"the weight may be 'n_mails' or 'calls': name it .*weight=False, --unweighted"
+    ):
+        table(MAILS | {"calls": [1, 2, 3]})
+    assert taken(table(MAILS | {"calls": [1, 2, 3]}, weight="calls"))[2] == "calls"
+    assert taken(table(MAILS | {"calls": [1, 2, 3]}, weight=False))[2] is None
+    assert taken(table(MAILS | {"calls": [1, 2, 3], "Weight": [4, 5, 6]}))[2] == "Weight"
+
+
+def test_a_weight_may_stand_before_the_ends(table):
+    assert taken(table({"mails": [5, 6], "source": ["a", "b"], "target": ["b", "c"]})) == ("source", "target", "mails")
+
+
+def test_positions_of_weights_are_said_where_there_are_no_names(write):
+    said = (
+        r"may be 3 or 4 \(counted from 1\): name it \(weight=2, --weight 3\), or leave weights out \(weight=False, "
+        r"--unweighted\)"
+    )
+    with pytest.raises(GraphError, match=said):
+        read_graph(write("ann bob 1 1082040961\nbob cid 2 1082155839\n"))
+    with pytest.warns(UserWarning, match="the weight is taken to be 4"):
+        assert taken(read_graph(write("ann bob x 5\nbob cid y 6\n"))) == (0, 1, 3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["ann,bob,3\nbob,cid,4\n", "a,b,Weight\nann,bob,3\nbob,cid,4\n"])
+def test_a_plain_weight_is_no_guess(write, text):
+    assert taken(read_graph(write(text)))[2] in (2, "Weight")
 
 
 # Nothing of this changes how plain lists are read.
@@ -126,7 +203,7 @@ PLAIN = {
     "node1,node2,n\n1,2,3\n2,3,4\n": ("node1", "node2", "n"),
     "x,y\n1,2\n2,3\n": ("x", "y", None),
     "x,y,n\nann,bob,3\nbob,cid,4\n": ("x", "y", "n"),
-    "id,source,target,n\n1,ann,bob,3\n2,bob,cid,4\n": ("source", "target", None),
+    "id,source,target,n\n1,ann,bob,3\n2,bob,cid,4\n": ("source", "target", "n"),
     "source,target,n,weight\nann,bob,3,1\nbob,cid,4,1\n": ("source", "target", "weight"),
 }
 
@@ -253,7 +330,7 @@ def test_columns_without_number_are_looked_at_in_time():
 
 
 def test_columns_that_cannot_be_compared_are_left_alone(tmp_path):
-    table = pa.table({"n": [1, 2], "a": ["x", "y"], "lists": [["x"], ["y"]], "b": ["y", "z"], "bytes": [b"x", b"y"]})
+    table = pa.table({"id": [1, 2], "a": ["x", "y"], "lists": [["x"], ["y"]], "b": ["y", "z"], "bytes": [b"x", b"y"]})
     assert taken(as_graph(table)) == ("a", "b", None)
     pq.write_table(table, tmp_path / "g.parquet")
     assert taken(read_graph(tmp_path / "g.parquet")) == ("a", "b", None)
@@ -265,7 +342,7 @@ def test_columns_that_cannot_be_compared_are_left_alone(tmp_path):
 def test_a_hostile_column_is_not_looked_at(tmp_path, encoding):
     """The column that would fill the memory is not one of those that are chosen, so the file is read without it."""
     columns = {
-        "n": range(3000),
+        "id": range(3000),
         "a": ["x", "y", "z"] * 1000,
         "b": ["y", "z", "x"] * 1000,
         "bomb": ["x" * 60_000] * 3000,
@@ -273,7 +350,7 @@ def test_a_hostile_column_is_not_looked_at(tmp_path, encoding):
     path = tmp_path / "g.parquet"
     pq.write_table(
         pa.table(columns), path, compression="zstd", use_dictionary=False, data_page_size=1 << 28,
-        column_encoding={"n": "PLAIN", "a": "PLAIN", "b": "PLAIN", "bomb": encoding},
+        column_encoding={"id": "PLAIN", "a": "PLAIN", "b": "PLAIN", "bomb": encoding},
     )  # fmt: skip
     assert taken(read_graph(path)) == ("a", "b", None)
     with pytest.raises(GraphError, match="more than 16 MiB"):
@@ -334,7 +411,7 @@ def test_other_names_are_not(name):
 def test_the_warning_points_at_the_caller(write):
     with pytest.warns(UserWarning, match=r"^g.csv: the weights are called 'km'") as said:
         read_graph(write("source,target,km\na,b,5\nb,c,7\n"))
-    assert [warning.filename for warning in said] == [__file__]
+    assert [warning.filename for warning in said] == [__file__, __file__]
     read_graph("g.csv", weights_are_distances=True)
     read_graph("g.csv", weight=False)
 

@@ -58,6 +58,22 @@ def test_the_weight_may_be_another_attribute_or_none(read):
     assert read(HEAD + BODY.format(direction="undirected"), repeated="max").weights.tolist() == [1, 1]
 
 
+KEY = '<key id="{0}" for="edge" attr.name="{0}" attr.type="{1}"><default>3</default></key>\n'
+EDGES = (
+    '<graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>'
+    '<edge source="a" target="b"><data key="value">2.5</data></edge><edge source="b" target="c"/></graph></graphml>'
+)
+
+
+def test_the_only_attribute_of_numbers_is_the_weight(read):
+    others = KEY.format("year", "int") + KEY.format("kind", "string")
+    with pytest.warns(UserWarning, match=r"^g.graphml: the weight is taken to be 'value': .*weight='value'"):
+        assert read(HEAD + KEY.format("value", "double") + others + EDGES).weights.tolist() == [2.5, 3]
+    assert read(HEAD + others + EDGES).weights.tolist() == [1, 1]
+    with pytest.raises(GraphError, match=r"^g.graphml: the weight may be 'value' or 'calls': name it"):
+        read(HEAD + KEY.format("value", "double") + KEY.format("calls", "long") + EDGES)
+
+
 def test_directions_are_summed_or_refused(read):
     content = HEAD + KEYS + BODY.format(direction="directed")
     graph = read(content)

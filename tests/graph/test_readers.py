@@ -145,8 +145,10 @@ def test_columns_by_name_and_by_position(write):
     assert read_graph(name, source="b", target="d", weight="e") == GRAPH
     assert read_graph(name, source=1, target=3, weight=4) == GRAPH
     assert read_graph(name, source="b", target=3, weight="c").capacities.tolist() == [9]
-    # Told the ends, the third column is the weight where it holds numbers.
-    assert read_graph(name, source="b", target="d") == read_graph(name, source="b", target="d", weight="c")
+    with pytest.raises(
+        GraphError, match=r"graph.txt: the weight may be 'c' or 'e': name it \(weight='c', --weight 'c'\)"
+    ):
+        read_graph(name, source="b", target="d")
     assert read_graph(name, source="b", target="d", weight=False).capacities.tolist() == [1]
     assert read_graph(name, source=3, target=1, weight=4).with_nodes(GRAPH.ids) == GRAPH
 
@@ -155,8 +157,8 @@ def test_columns_by_name_and_by_position(write):
     ("options", "message"),
     [
         ({"source": "z"}, "no column 'z'; it has 'a', 'b', 'c'"),
-        ({"source": 3}, "no column 3; its 3 columns count from 0"),
-        ({"source": -1}, "no column -1"),
+        ({"source": 3}, r"no column 4 \(counted from 1; in Python from 0\): it has 3"),
+        ({"source": -1}, "no column 0"),
         ({"source": 1}, "the same column"),
         ({"weight": True}, "no column True"),
         ({"header": False, "source": "a"}, "no column 'a', for there is no header"),

@@ -73,7 +73,7 @@ class Reading(TypedDict, total=False):
     delimiter: Annotated[str, _reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR")]
     header: Annotated[bool, _reading("Whether the first row names the columns. Default: detected.")]
     source: Annotated[
-        str | int, _reading("Column of one end: its name, or its position from 0. Default: detected.", "COLUMN")
+        str | int, _reading("Column of one end: its name, or its position from 1. Default: detected.", "COLUMN")
     ]
     target: Annotated[str | int, _reading("Column of the other end. Default: detected.", "COLUMN")]
     weight: Annotated[
@@ -146,7 +146,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
     if tuple[float, float] in declared.members:
         parser = functools.partial(parse_ends, f"--{name}")
     elif {str, int} <= set(kinds):  # a column
-        parser = lambda text: int(text) if re.fullmatch("[0-9]+", text) else text  # noqa: E731
+        parser = functools.partial(parse_column, f"--{name}")
     if said.default is None:
         kind = kind | None
     both = kind == bool | None
@@ -190,6 +190,19 @@ def check_device(device: str) -> None:
 
     with refusing(ValueError):
         find_device(device)
+
+
+def parse_column(name: str, text: str) -> str | int:
+    """The name of a column, or its position, which the command counts from 1 and Python from 0.
+
+    >>> parse_column("--weight", "calls"), parse_column("--weight", "3")
+    ('calls', 2)
+    """
+    if not re.fullmatch("[0-9]+", text):
+        return text
+    if int(text) == 0:
+        raise Refused(f"{name} {text}: columns count from 1")
+    return int(text) - 1
 
 
 def parse_ends(name: str, text: str) -> float | tuple[float, float]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..loop import Ending
 
 _TOP = 10  # nodes in a summary
+_LONGEST = 80  # characters of an id in a terminal
 _RIGHT = ("rank", "delta", "strength", "by degree", "by strength", "by PageRank", "distance", "weight", "score")
 
 _SENTENCES = {
@@ -88,7 +89,7 @@ def names(table: Columns) -> dict[str, list[str]]:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Columns with headers, those named in ``right`` to the right; nothing is folded or cut."""
+    """Columns with headers, those named in ``right`` to the right; nothing is folded."""
     from rich.cells import cell_len
 
     # Rich's own tables take a millisecond a row, and a ranking may have a million.
@@ -119,13 +120,14 @@ def note(text: str) -> None:
 
 
 def shown(node: Hashable) -> str:
-    r"""An id as a terminal may see it.
+    r"""An id as a terminal may see it: of a long one the beginning and the end.
 
-    >>> print(shown("34"), shown(34), shown("a\tb"))
-    34 34 'a\tb'
+    >>> print(shown("34"), shown(34), shown("a\tb"), len(shown("x" * 60_000)))
+    34 34 'a\tb' 81
     """
     text = node if isinstance(node, str) else repr(node)
-    return text if text.isprintable() and text else repr(text)
+    text = text if text.isprintable() and text else repr(text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
 
 
 def number(value: float) -> str:

@@ -29,6 +29,7 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     """The graph of a file, else the data set of that name; ``options`` are those of ``read_graph``."""
     from ..datasets import names
     from ..graph import GraphError, read_graph
+    from ..graph.columns import WeightGuess
     from ..graph.prepared import is_prepared
 
     if not name:
@@ -41,9 +42,11 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
             warnings.simplefilter("always")
             graph = read_graph(name, **options, progress=not quiet)
         if not quiet:
-            for text in (graph.columns, *(warning.message for warning in said)):
-                if text is not None:
-                    note(str(text))
+            if graph.columns is not None:
+                note(str(graph.columns))
+            for warning in said:
+                if graph.columns is None or warning.category is not WeightGuess:  # the columns say it
+                    note(str(warning.message))
         return graph
     if name in names():
         return _load(name, options)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .attributes import plain_columns
 from .base import BaseGraph
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
+from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, weight_attribute
 from .errors import GraphError, need
 from .ids import NodeIds, Nodes, distinct_ids
 from .rows import Asymmetric, EdgeRows, Policies, Repeated, rows_of_network
@@ -36,7 +36,7 @@ class Adapters(BaseGraph):
         cls,
         graph: networkx.Graph,
         *,
-        weight: str | Literal[False] = "weight",
+        weight: str | Literal[False] | None = None,
         label: str | None = None,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
@@ -44,22 +44,27 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From any networkx graph. Ties without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
+        """From any networkx graph; ``weight`` names an attribute of edges, ``label`` one of nodes.
 
-        Other attributes of nodes are kept as ``Graph.attributes`` where they are text or numbers.
+        By default the weight is an attribute named weight (or weights, strength, capacity), else the only one that
+        holds numbers, with a warning. Ties without it weigh 1; with ``False`` all do. Other attributes of nodes are
+        kept as ``Graph.attributes`` where they are text or numbers.
         """
         name = name or graph.name or None
         ids = list(graph.nodes)
         positions = {node: k for k, node in enumerate(ids)}
-        edges = list(graph.edges(data=weight or "weight"))
+        edges = list(graph.edges(data=True))
         ends = [(positions[u], positions[v]) for u, v, _ in edges]
-        weights = None if weight is False else [w for _, _, w in edges]
+        attribute = None
+        if weight is not False:
+            attribute = weight_attribute((held for *_, held in edges), weight, name or "networkx graph")
+        weights = None if attribute is None else [held.get(attribute) for *_, held in edges]
         labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
         made = cls.from_rows(
             rows_of_network(ids, ends, weights, name or "networkx graph"),
             kind="matrix" if graph.is_directed() else "undirected",
             rules=Policies(repeated, asymmetric, weights_are_distances, directed),
-            weight_name=weight,
+            weight_name=attribute,
             labels=labels,
             name=name,
         )
@@ -71,7 +76,7 @@ class Adapters(BaseGraph):
         cls,
         graph: igraph.Graph,
         *,
-        weight: str | Literal[False] = "weight",
+        weight: str | Literal[False] | None = None,
         label: str | None = None,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
@@ -79,16 +84,22 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
+        """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number.
+
+        The weight is found as in `from_networkx`.
+        """
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        weights = graph.es[weight] if weight is not False and weight in graph.es.attributes() else None
+        attribute = None
+        if weight is not False:
+            attribute = weight_attribute((edge.attributes() for edge in graph.es), weight, name or "igraph graph")
+        weights = None if attribute is None else graph.es[attribute]
         named = zip(ids, graph.vs[label], strict=True) if label is not None else None
         labels = None if named is None else {node: text for node, text in named if text is not None}
         return cls.from_rows(
             rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
             kind="matrix" if graph.is_directed() else "undirected",
             rules=Policies(repeated, asymmetric, weights_are_distances, directed),
-            weight_name=weight,
+            weight_name=attribute,
             labels=labels,
             name=name,
         )

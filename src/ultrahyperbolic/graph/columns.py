@@ -2,9 +2,9 @@
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
 from .errors import GraphError
@@ -23,6 +23,12 @@ WEIGHTS = ("weight", "weights", "strength", "capacity")
 _DISTANCE = re.compile(
     "dist(ance)?s?|len(gth)?s?|costs?|km|(kilo)?met(re|er)s?|miles?|time|durations?|delays?|latency", re.IGNORECASE
 )
+# Words in the names of numbers that are no weights, and names that are such as a whole.
+_NO_WEIGHT = {
+    "id", "ids", "idx", "index", "key", "row", "unnamed",
+    "year", "month", "week", "day", "date", "datetime", "timestamp", "timestamps", "ts", "epoch", "unixtime",
+}  # fmt: skip
+_NO_WEIGHT_ALONE = ("", "t", "time")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _QUANTITY = re.compile(
     r"""[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?  # a number
@@ -33,7 +39,12 @@ _QUANTITY = re.compile(
 # A number, perhaps with a unit after it; no date and no time.
 _AMOUNT = re.compile(r"\s*[+-]?\d[\d.,]*(?![\d.,:/-])")
 _COMPARED = 50  # columns at most that are compared with each other
+_COUNTED = "counted from 1; in Python from 0"
 _LONGEST = 60  # characters of a name that is shown
+
+
+class WeightGuess(UserWarning):
+    """What says which numbers are taken for the weights, where no name tells."""
 
 
 class Columns(NamedTuple):
@@ -80,8 +91,9 @@ def choose_columns(
 ) -> tuple[int, int, int | None]:
     """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
 
-    The weight is the third column where it holds numbers, or after ends found elsewhere the column that follows them.
-    ``names`` is ``None`` without a header, and ``values`` gives the distinct values of a column in the first rows.
+    The weight is the one column of numbers that follows an end, else the one before them, unless its name is that of a
+    time or an id; `GraphError` where there are several. ``names`` is ``None`` without a header, and ``values`` gives
+    the distinct values of a column in the first rows.
     """
     source, target, weight = wanted
     if width < 2:
@@ -101,6 +113,7 @@ def choose_columns(
         usual = min(found) + 1 + (max(found) == min(found) + 1)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")
+    _warn_of_kinds(names, values, (first, second), where)
     if weight is False:
         return first, second, None
     if weight is not None:
@@ -108,11 +121,14 @@ def choose_columns(
         if third in (first, second) and is_numeric(third):
             raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
         return first, second, third
-    third = next((_only(name, known, where) for name in WEIGHTS if name in known), usual)
+    weights = [_only(name, known, where) for name in WEIGHTS if name in known][:1]
+    if not weights:
+        weights = _only_number(names, width, is_numeric, (first, second), where)
+    third = weights[0] if weights else usual
     if third >= width or third in (first, second):
         return first, second, None
     if is_numeric(third):
-        return first, second, third
+        return first, second, third if weights else None
     if any(isinstance(value, str) and _AMOUNT.match(value) for value in values(third)):
         column = _shown(third if names is None else str(names[third]))
         warnings.warn(
@@ -121,6 +137,87 @@ def choose_columns(
             stacklevel=5,
         )
     return first, second, None
+
+
+def _warn_of_kinds(
+    names: Sequence[object] | None, values: Callable[[int], Sequence[object]], ends: tuple[int, int], where: str
+) -> None:
+    """Warn where all ids of one end are numbers and all of the other text: they may be ends, and rarely are."""
+    numbers = [{not isinstance(value, str) or is_number(value) for value in values(end)} for end in ends]
+    if numbers not in ([{True}, {False}], [{False}, {True}]):
+        return
+    first, second = (_shown(end if names is None else str(names[end])) for end in ends)
+    kinds = "numbers and text" if numbers[0] == {True} else "text and numbers"
+    warnings.warn(
+        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the ends of ties, name "
+        "those (source=, target=, --source, --target)",
+        stacklevel=5,
+    )
+
+
+def _only_number(
+    names: Sequence[object] | None, width: int, is_numeric: Callable[[int], bool], ends: tuple[int, int], where: str
+) -> list[int]:
+    """The column of numbers that must be the weight, in a list, where no name says which; none where there is none."""
+    is_named = names is not None and not isinstance(names[0], int)
+    others = [k for k in range(width) if k not in ends and is_numeric(k)]
+    found = [k for k in others if names is None or may_weigh(names[k])]
+    following = [k for k in found if k > min(ends)]
+    chosen = following or (found if is_named else [])
+    columns = [str(names[k]) if names is not None and is_named else k for k in chosen]
+    if is_named or width > 3:
+        check_guess(columns, where, stacklevel=6)
+    return chosen
+
+
+def may_weigh(name: object) -> bool:
+    """Whether numbers of this name may be weights: whether it is not that of a time or an id.
+
+    >>> may_weigh("n_mails"), may_weigh("year"), may_weigh("EdgeId"), may_weigh("travel_time"), may_weigh("time")
+    (True, False, False, True, False)
+    """
+    words = map(fold_name, _WORD.findall(str(name)))
+    return fold_name(name) not in _NO_WEIGHT_ALONE and _NO_WEIGHT.isdisjoint(words)
+
+
+def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> None:
+    """Say what is taken for the weight though no name tells; `GraphError` where several columns may be meant."""
+    if not found:
+        return
+    shown = " or ".join(map(_shown, found))
+    counted = " (counted from 1)" if isinstance(found[0], int) else ""
+    first = _shown(found[0])
+    named = f"weight={found[0] if isinstance(found[0], int) else first}, --weight {first}"
+    no = "weight=False, --unweighted"
+    if len(found) > 1:
+        raise GraphError(f"{where}: the weight may be {shown}{counted}: name it ({named}), or leave weights out ({no})")
+    wanted = f"name it to be sure ({named}), or leave weights out ({no})"
+    warnings.warn(f"{where}: the weight is taken to be {shown}{counted}: {wanted}", WeightGuess, stacklevel=stacklevel)
+
+
+def weight_attribute(edges: Iterable[Mapping[str, object]], wanted: str | None, where: str) -> str | None:
+    """The attribute of edges that is their weight: as told, else named so, else the only numbers; ``None`` for none."""
+    kinds: dict[str, bool] = {}
+    count = 0
+    for attributes in edges:
+        count += 1
+        for name, value in attributes.items():
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            kinds[name] = kinds.get(name, True) and (is_number or value is None)
+    names = [wanted] if wanted is not None else WEIGHTS
+    found = [name for word in names for name in kinds if fold_name(name) == fold_name(word)]
+    if found:
+        return found[0]
+    if wanted is not None and count:
+        raise no_attribute(where, wanted, kinds)
+    numeric = [name for name, is_numeric in kinds.items() if is_numeric and may_weigh(name)]
+    check_guess(list(map(str, numeric)), where)
+    return numeric[0] if numeric else None
+
+
+def no_attribute(where: str, wanted: str, names: Iterable[object]) -> GraphError:
+    """The error that edges do not have an attribute."""
+    return GraphError(f"{where}: edges have no attribute {wanted!r}; they have {', '.join(map(repr, names)) or 'none'}")
 
 
 def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[int, int]:
@@ -186,9 +283,9 @@ def _find(column: Column, names: Sequence[object] | None, width: int, where: str
     if isinstance(column, Integral) and not isinstance(column, bool):
         if 0 <= column < width:
             return int(column)
-        raise GraphError(f"{where}: no column {column}; its {width} columns count from 0")
+        raise GraphError(f"{where}: no column {column + 1} ({_COUNTED}): it has {width}")
     if names is None:
-        raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")
+        raise GraphError(f"{where}: no column {column!r}, for there is no header: give its position ({_COUNTED})")
     if column in names:
         return _only(column, names, where)
     raise GraphError(f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}")
@@ -197,7 +294,7 @@ def _find(column: Column, names: Sequence[object] | None, width: int, where: str
 def _only(name: object, names: Sequence[object], where: str) -> int:
     """The position of a name that must occur once."""
     if names.count(name) > 1:
-        raise GraphError(f"{where}: {names.count(name)} columns are named {name!r}: give positions, counted from 0")
+        raise GraphError(f"{where}: {names.count(name)} columns are named {name!r}: give positions ({_COUNTED})")
     return names.index(name)
 
 
@@ -253,12 +350,16 @@ def has_decimal_commas(table: Table) -> bool:
 
 
 def has_header(table: Table) -> bool:
-    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates."""
+    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates.
+
+    >>> has_header([["a", "b", "Weight"]]), has_header([["a", "b", "friend"]])
+    (True, False)
+    """
     first, rest = table[0], table[1:]
     if any(map(is_number, first)):
         return False
     names = [fold_name(cell) for cell in first]
-    if any(source in names and target in names for source, target in ENDS):
+    if any(source in names and target in names for source, target in ENDS) or not {*WEIGHTS}.isdisjoint(names[2:]):
         return True
     words = [k for k, cell in enumerate(first) if cell.strip()[:1].isalpha()]
     ends = find_ends(len(first), lambda column: distinct_values(rest, column))

@@ -83,6 +83,8 @@ def sniff(
             continue
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
+    if not tables and any("\r" in line for line in lines):
+        raise GraphError(f"{path}: lines end in carriage returns alone: save it with line feeds (LF or CRLF)")
     if not tables:
         raise GraphError(f"{path}: not an edge list: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))

@@ -32,7 +32,7 @@ from .errors import ID, GraphError
 from .graph import Graph
 from .ids import NodeIds, Nodes
 from .matrix_market import read_matrix_market
-from .network_files import Format, label_attribute, read_graphml, read_networkx_file, weight_attribute
+from .network_files import Format, label_attribute, read_graphml, read_networkx_file
 from .parquet import CheckedParquet, longest_text, read_parquet
 from .rows import EdgeRows, Policies
 from .text import read_columns, read_ends, read_good_rows
@@ -149,13 +149,12 @@ def read_network(
 ) -> Graph:
     """GraphML, GML, GEXF and JSON, in which the weight is an attribute of edges."""
     if weight is not None and weight is not False and not isinstance(weight, str):
-        raise GraphError(f"{path}: in {format} weight is the name of an attribute, got {weight!r}")
+        raise GraphError(f"{path}: in {format} weight is the name of an attribute, not a position: name it")
     if format == "GraphML":
         rows, kind, labels = read_graphml(path, weight)
         return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path)
     graph = read_networkx_file(path, format, encoding)
-    attribute = weight if weight is False else weight_attribute(graph, path, weight)
-    return Graph.from_networkx(graph, weight=attribute, label=label_attribute(graph), name=path, **asdict(rules))
+    return Graph.from_networkx(graph, weight=weight, label=label_attribute(graph), name=path, **asdict(rules))
 
 
 def read_nodes(nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: str | None) -> NodeList:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
-from .columns import fold_name
+from .columns import WEIGHTS, check_guess, fold_name, may_weigh, no_attribute
 from .errors import DEPTH, ID, OBJECTS, GraphError, naming_damage, need
 from .rows import EdgeRows, Kind, rows_of_network
 from .streams import not_decoded, open_bytes
@@ -30,6 +30,7 @@ _JSON_BEGIN = re.compile(rb"(\xef\xbb\xbf)?\s*+[\[{]")
 # How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
 _XML_SUFFIX = re.compile(r"\.(graphml|gexf|xml)(\.gz)?$", re.IGNORECASE)
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\s|!--|!DOCTYPE\s|([\w.-]+:)?graphml[\s/>])", re.IGNORECASE)
+_NUMBERS = ("int", "long", "float", "double")
 _LABELS = ("name", "label")  # the later the better
 
 
@@ -89,7 +90,10 @@ class _Handler(SafeXml):
         self.labels: dict[Hashable, str] = {}
         self._wanted = weight
         self._edge_attributes: dict[str, str] = {}  # from the key's id to the attribute's name
+        self._numbers: list[str] = []  # the keys of those that are numbers
         self._weight_key: str | None = None
+        self._guesses: list[str] = []  # the names of those that may be the weight, where no name tells
+        self._defaults: dict[str, str] = {}
         self._default: float | None = None
         self._has_graph = False
         self._label_keys: dict[str, int] = {}
@@ -105,9 +109,11 @@ class _Handler(SafeXml):
 
     def rows(self) -> EdgeRows:
         """What was gathered."""
+        if not self._ends:
+            self._choose_weight()
         if isinstance(self._wanted, str) and self._weight_key is None:
-            names = ", ".join(map(repr, self._edge_attributes.values())) or "none"
-            raise GraphError(f"{self.where}: edges have no attribute {self._wanted!r}; they have {names}")
+            raise no_attribute(self.where, self._wanted, self._edge_attributes.values())
+        check_guess(self._guesses, self.where)
         unknown = next((k for k, end in enumerate(self._ends) if end not in self._nodes), None)
         if unknown is not None:
             line, node = self._lines[unknown // 2], self._ends[unknown]
@@ -140,6 +146,8 @@ class _Handler(SafeXml):
         elif tag == "edge":
             if attributes.get("directed") == "true":  # though others need not be
                 self.kind = "matrix"
+            if not self._ends:
+                self._choose_weight()
             self._ends += [self._attribute(tag, attributes, "source"), self._attribute(tag, attributes, "target")]
             self._weights.append(self._default)
             self._lines.append(self.parser.CurrentLineNumber)
@@ -153,12 +161,12 @@ class _Handler(SafeXml):
     def _end(self, tag: str) -> None:
         super()._end(tag)
         tag, own = self._inside.pop()
-        if tag == "default" and self._inside[-1] == ("key", self._weight_key):
-            self._default = self._number()
+        if tag == "default" and self._inside[-1][0] == "key":
+            self._defaults[self._inside[-1][1]] = "".join(self._text)
         elif tag == "data":
             owner, node = self._inside[-1]
             if owner == "edge" and own == self._weight_key:
-                self._weights[-1] = self._number()
+                self._weights[-1] = self._number("".join(self._text))
             elif owner == "node" and self._label_keys.get(own, -1) > self._label_rank.get(node, -1):
                 self._label_rank[node] = self._label_keys[own]
                 self.labels[node] = "".join(self._text)
@@ -168,11 +176,24 @@ class _Handler(SafeXml):
         domain, name = attributes.get("for", "all"), attributes.get("attr.name", key)
         if domain in ("edge", "all"):
             self._edge_attributes[key] = name
-            wanted = "weight" if self._wanted is None else self._wanted
-            if wanted is not False and fold_name(name) == fold_name(wanted):
-                self._weight_key = key
+            if domain == "edge" and attributes.get("attr.type") in _NUMBERS:
+                self._numbers.append(key)
         if domain in ("node", "all") and fold_name(name) in _LABELS:
             self._label_keys[key] = _LABELS.index(fold_name(name))
+
+    def _choose_weight(self) -> None:
+        """Find the attribute of edges that is their weight, once all are declared."""
+        if self._wanted is False:
+            return
+        words = WEIGHTS if self._wanted is None else (self._wanted,)
+        names = self._edge_attributes.items()
+        named = [key for word in words for key, name in names if fold_name(name) == fold_name(word)]
+        if not named and self._wanted is None:
+            named = [key for key in self._numbers if may_weigh(self._edge_attributes[key])]
+            self._guesses = [self._edge_attributes[key] for key in named]
+        if named:
+            self._weight_key = named[0]
+            self._default = self._number(self._defaults[named[0]]) if named[0] in self._defaults else None
 
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
@@ -181,8 +202,8 @@ class _Handler(SafeXml):
             raise self.fail(f"the {name} of a <{tag}> is longer than {ID >> 10} KiB: shorten it")
         return attributes[name]
 
-    def _number(self) -> float:
-        text = "".join(self._text).strip()
+    def _number(self, text: str) -> float:
+        text = text.strip()
         try:
             return float(text)
         except ValueError:
@@ -215,16 +236,6 @@ def read_networkx_file(path: str, format: Format, encoding: str | None = None) -
     if any(isinstance(node, str) and len(node) > ID for node in graph):
         raise GraphError(f"{path}: an id is longer than {ID >> 10} KiB: shorten it")
     return graph
-
-
-def weight_attribute(graph: networkx.Graph, path: str, wanted: str | None) -> str | Literal[False]:
-    """The attribute of edges that is their weight: the one wanted, else that named weight; ``False`` for none."""
-    names = list(dict.fromkeys(name for *_, attributes in graph.edges(data=True) for name in attributes))
-    found = next((name for name in names if fold_name(name) == fold_name(wanted or "weight")), None)
-    if found is None and wanted is not None:
-        there = ", ".join(map(repr, names)) or "none"
-        raise GraphError(f"{path}: edges have no attribute {wanted!r}; they have {there}")
-    return False if found is None else str(found)
 
 
 def label_attribute(graph: networkx.Graph) -> str | None:

@@ -57,12 +57,13 @@ def read_graph(
     header
         Of text: whether the first row names the columns. Default: detected, with a warning where it is doubtful.
     source, target
-        The columns of the two ends, by name or by position from 0. Default: columns of known names (source and target,
-        src and dst, from and to, ...), else the first two; but where one of these holds numbers or dates, such as a
-        year, the two columns of names that share the most values, if they share more.
+        The columns of the two ends, by name or by position from 0 (the command counts from 1). Default: columns of
+        known names (source and target, src and dst, from and to, ...), else the first two; but where one of these
+        holds numbers or dates, such as a year, the two columns of names that share the most values, if they share more.
     weight
-        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Default: a column named weight,
-        else the one after the ends, if it holds numbers. ``False``: every weight is 1.
+        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Default: one named weight (or
+        weights, strength, capacity), else the only one that holds numbers, with a warning; names of years, times and
+        ids do not count. Where there are several, an error names them. ``False``: every weight is 1.
     comments
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     encoding

@@ -116,8 +116,10 @@ def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
         near = above - below <= tolerance * np.minimum(np.abs(below), np.abs(above))
     if not (near & (below != above)).any():
         return values
-    least: Floats = ordered[np.append(True, ~(near | (below == above)))]
-    return np.asarray(least[np.searchsorted(least, values, side="right") - 1])
+    begins = np.append(True, ~(near | (below == above)))
+    alike = np.empty(values.size)
+    alike[np.argsort(values, axis=None)] = ordered[begins][np.cumsum(begins) - 1]
+    return alike.reshape(values.shape)
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
