@@ -122,7 +122,7 @@ class Compared(TypedDict, total=False):
     time_limit: Annotated[
         float | None,
         _training(
-            "Seconds for everything, from reading to measures and report; the training is planned for that. "
+            "Seconds for everything, from reading to measures and report; iterations are left out where time is short. "
             "Default: no limit.",
             metavar="SECONDS",
             common=True,

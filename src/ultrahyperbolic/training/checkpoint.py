@@ -31,19 +31,25 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 class Checkpoints:
     """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every`` seconds.
 
-    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint.
+    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint. Where time is
+    short, the last is of the moment before iterations were left out: with more time, a training goes on from there.
     """
 
     def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:
         self.folder, self.record, self.every = folder, record, every
         self.last = time.monotonic()
         self.latest: Progress[BatchState] | None = None
+        self.hurried = False
 
     def __call__(self, progress: Progress[BatchState]) -> None:
         """Write a checkpoint where one is due."""
-        self.latest = progress
-        if time.monotonic() - self.last >= self.every:
+        if self.hurried:
+            return
+        self.latest, self.hurried = progress, progress.hurried
+        if self.hurried or time.monotonic() - self.last >= self.every:
             self.write_latest()
+        if self.hurried:
+            self.latest = None
 
     def write_latest(self) -> None:
         """Write where the training stands, due or not: when it stops."""
