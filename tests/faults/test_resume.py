@@ -25,7 +25,7 @@ from ultrahyperbolic.engines import communicator
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
 
@@ -312,15 +312,6 @@ def test_nothing_to_go_on_with(refuse, call):
     assert refused(refuse) == "club holds no training of the command embed: there is nothing to continue"
     assert refuse("embed").startswith("Missing argument 'GRAPH'")
     assert refuse("embed karate --checkpoint-every -1").startswith("--checkpoint-every -1: a number of seconds")
-
-
-def test_two_trainings_do_not_share_a_folder(refuse, call, begun):
-    begun()
-    with locked(Path("club")):
-        for words in ("embed --resume club", "embed karate -o club --overwrite", "embed karate -o club"):
-            said = "club is being trained into by another process: wait for it, or name another folder"
-            assert refused(refuse, words) == said
-    assert call("embed --resume club --quiet").exit_code == 0
 
 
 # --- damage ------------------------------------------------------------------------------------------------------

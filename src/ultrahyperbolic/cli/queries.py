@@ -15,7 +15,7 @@ from ..progress import bar
 from . import options as opt
 from .errors import Refused, reason, refusing
 from .output import json_rows, names, note, number, print_columns, print_json, print_table, shown, write_csv
-from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding
+from .sources import aligned, check_folder, check_unread, find_again, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -166,6 +166,7 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
 
 @opt.reads_graph
 def cluster(
+    context: typer.Context,
     folder: opt.Folder,
     by: Annotated[
         _ClusteredBy,
@@ -197,7 +198,11 @@ def cluster(
     import numpy as np
 
     from ..evaluation import communities
+    from .training import hold
 
+    check_folder(folder)
+    if keep:
+        hold(context, folder)
     embedding = open_embedding(folder)
     ties = embedding.ties
     if by == "graph" and ties is None:

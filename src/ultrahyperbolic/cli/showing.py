@@ -10,7 +10,7 @@ from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
 from .output import note, print_json
-from .sources import graph_of, open_embedding
+from .sources import check_folder, graph_of, open_embedding
 
 _OUTPUT = "The picture: its ending says whether PNG, SVG, PDF or HTML. Default: map.png in FOLDER."
 _COLOUR = "What colours show: community, or a column of the nodes."
@@ -26,6 +26,7 @@ _NAMES = {
 
 @opt.reads_graph
 def report(
+    context: typer.Context,
     folder: opt.Folder,
     graph: opt.EmbeddedGraph = None,
     title: Annotated[str | None, opt.option("--title", help=opt.TITLE)] = None,
@@ -44,6 +45,10 @@ def report(
       ultrahyperbolic report club
       ultrahyperbolic report club --graph ties.tsv --title "Our club"
     """
+    from .training import hold
+
+    check_folder(folder)
+    hold(context, folder)
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
     if data is None and embedding.ties is not None and not embedding.is_directed:

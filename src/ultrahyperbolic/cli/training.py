@@ -64,7 +64,7 @@ _WITH_RESUME = ("resume", "time_limit", "threads", *Keeping.__dataclass_fields__
 
 
 def hold(context: typer.Context, folder: Path) -> None:
-    """Keep other trainings out of a folder until the command ends."""
+    """Keep other commands from writing into a folder until this one ends."""
     from ..training.checkpoint import locked
 
     with refusing(BlockingIOError):

@@ -16,7 +16,7 @@ from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, REPORT, TABLE, finish_save
 from ..engines.base import FIELDS, OF_NODES, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
-from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
+from ..files import SEAL, alone, digest_of, holder, lock, remove_leftovers, replace_files
 from ..loop import Checkpoint, Progress
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -119,7 +119,7 @@ def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str =
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one training, where locks exist; ``BlockingIOError`` where another holds it.
+    """Hold a folder to write into, where locks exist; ``BlockingIOError`` where another process holds it.
 
     What killed processes have left is removed, and a save that one of them had half done is completed.
     """
@@ -130,8 +130,9 @@ def locked(folder: Path) -> Iterator[None]:
     names = (TABLE, RECORD, CHECKPOINT, REPORT)
     try:
         if handle is not None and lock(handle) is False:
-            text = f"{folder} is being trained into by another process: wait for it, or name another folder"
-            raise BlockingIOError(text)
+            number = holder(handle)
+            who = "another process" if number is None else f"process {number}"
+            raise BlockingIOError(f"{who} is writing into {folder}: wait for it, or name another folder")
         if any(left for name in names for left in folder.glob(f".{name}.*")):
             with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
                 if certain:
