@@ -12,19 +12,20 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 from ..graph.flow import pagerank
 from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
+from ..pairs.reference import popularity_array
 from ..progress import bar
 from ..spaces import Space, manifold_of
 from ..spaces.dissimilarities import Dissimilarity, former_measure
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
-from .inputs import check_points, edge_tensor
+from .inputs import check_points, edge_tensor, in_order
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
 
 SAMPLED_NODES = 20_000
@@ -94,6 +95,14 @@ def over_pairs(
     A graph of several components takes another over the pairs within each, for δ.
     """
     check_points(graph, points)
+    order = graph.node_order
+    graph, points, options = in_order(graph, points, options)
+    found = _over_pairs(graph, points, manifold, options, progress=progress)
+    back, (near, apart) = positions_in(order), found.nearest
+    return OverPairs(found.measures, found.delta[back], Near(order[near[back]], apart[back]))
+
+
+def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOptions, *, progress: bool) -> OverPairs:
     k = width_of(graph.n_nodes, graph.n_edges)
     if k < 1:
         none = np.empty((graph.n_nodes, 0))
@@ -183,6 +192,9 @@ def from_samples(
     is one of the package's.
     """
     check_points(graph, points)
+    order = graph.node_order
+    graph, points, inner = in_order(graph, points, PassOptions(popularity=popularity))
+    popularity = popularity_array(inner, graph.n_nodes)
     rng = np.random.default_rng(seed)
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
     drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
@@ -208,7 +220,7 @@ def from_samples(
     violated, delta = violated_share(graph.classes[among], far), found.delta()
     measures = found.measures() | {"tie_order": 1.0 - violated} | correlations(graph, delta)
     measures["measured_nodes"] = float(count)
-    return FromSamples(_defined(measures), delta)
+    return FromSamples(_defined(measures), delta[positions_in(order)])
 
 
 def delta_from_samples(graph: Graph, points: Points, manifold: Space, popularity: Floats | None = None) -> Floats:
