@@ -21,7 +21,7 @@ from ..pairs.kinds import KernelSpace, kernel_space
 from ..pairs.reference import popularity_array
 from ..progress import bar
 from ..spaces import Space, manifold_of
-from ..spaces.dissimilarities import Dissimilarity, former_measure
+from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, former_measure
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
@@ -35,7 +35,6 @@ SAMPLED_NODES = 20_000
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
 # Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
 _TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
-_EPSILON = 1.0  # of the smoothed dissimilarity
 _NEAREST = 5
 # With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
 _CLOSENESS_NODES = 50_000
@@ -77,7 +76,8 @@ def evaluate(
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], the
+    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What a training has smoothed is
+    measured at its last ε, ``embedding.record.config["epsilon"][1]``. With ``popularity`` [n], the
     distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
     ``measure`` is a former name of ``dissimilarity``.
     """
@@ -181,7 +181,6 @@ def from_samples(
     *,
     nodes: int | None = None,
     seconds: float | None = None,
-    dissimilarity: Dissimilarity = "geodesic",
     popularity: Floats | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -198,10 +197,8 @@ def from_samples(
     rng = np.random.default_rng(seed)
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
     drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
-    epsilon = _EPSILON if dissimilarity == "smoothed" else None
-    points, options = tensor_of(points).detach().double(), PassOptions(dissimilarity=dissimilarity)
-    options |= {"epsilon": epsilon, "popularity": popularity}
-    space, manifold = kernel_space(manifold, dissimilarity), manifold_of(manifold)
+    points, options = tensor_of(points).detach().double(), PassOptions(popularity=popularity)
+    space, manifold = kernel_space(manifold, "geodesic"), manifold_of(manifold)
     ties = edge_tensor(graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))])
     lengths = pair_distances(points, manifold, ties, **options).sort().values
     found = _Totals(graph, points, space, popularity, rng)
@@ -252,7 +249,7 @@ class _Totals:
         from ..objective.tables import half_chord_table, value_and_slope
 
         w = half_chord_table(self.points[nodes], self.points, self.space)
-        distances, _ = value_and_slope(w, self.space, _EPSILON)
+        distances, _ = value_and_slope(w, self.space, SMOOTHING)
         if self.popularity is not None:
             distances = distances - (self.popularity[nodes][:, None] + self.popularity)
         distances[torch.arange(len(nodes)), torch.from_numpy(nodes)] = 0.0
