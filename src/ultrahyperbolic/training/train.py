@@ -333,11 +333,10 @@ def with_pair_measures(
             graph, points, space, seconds=seconds, popularity=embedding.popularity, progress=not quiet
         )
         embedding.remember(estimated.delta, None)
-        if not quiet:
+        if not quiet and (some := int(estimated.measures["measured_nodes"])) < graph.n_nodes:
             log.warning(
-                "measures and ranks are estimated from %d of %d nodes, and closeness from 256; run.json has standard "
-                "errors", estimated.measures["measured_nodes"], graph.n_nodes,
-            )  # fmt: skip
+                f"measures and ranks are estimated from {some} of {graph.n_nodes} nodes; run.json has standard errors"
+            )
         return _with_measures(embedding, estimated.measures)
     found = over_pairs(graph, points, space, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
