@@ -36,7 +36,8 @@ def test_nothing_is_written_into_a_folder_that_is_trained_into(call, refuse, beg
     begun("embed karate -o club --iterations 400 --overwrite")
     held = f"process {os.getpid()} is writing into club: wait for it, or name another folder"
     with locked(Path("club")):
-        for words in ("place old new.tsv -o club --overwrite", "cluster club", "report club --title Mine"):
+        for words in ("place old new.tsv -o club --overwrite", "cluster club", "report club --title Mine",
+                      "plot club", "export club --format gexf"):  # fmt: skip
             assert refused(refuse, words) == held
         before = contents(Path("club"))
         result = call("suggest club -k 2")
