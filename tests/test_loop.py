@@ -122,6 +122,16 @@ def test_a_schedule_that_there_is_time_for_is_followed_whole(clock, compiling):
     assert engine.performed == list(range(100))
 
 
+def test_a_schedule_has_a_tenth_of_the_limit_whatever_came_before(clock):
+    engine = Timed(clock, compiling=30.0)
+    outcome = run(engine, Count(), 1000, time_limit=20.0, spent=5.0, scheduled=850)
+    assert outcome.ending.why is Stopped.TIME_LIMIT
+    assert clock[0] == pytest.approx(32.1, abs=0.2)
+    assert 849 in engine.performed
+    whole = Timed(clock, compiling=30.0)
+    assert run(whole, Count(), 15, time_limit=20.0, scheduled=12).ending.why is Stopped.ITERATIONS
+
+
 def test_what_follows_a_schedule_does_not_shorten_it(clock):
     """A training may converge long before its last iteration."""
     engine = Timed(clock)

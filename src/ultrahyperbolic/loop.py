@@ -16,6 +16,8 @@ from .arrays import Floats
 _CHUNK_SECONDS, _OVERHEADS = 0.2, 5.0
 # Where time is limited, a schedule is followed in at least this many chunks, none of which takes more than its share.
 _CHUNKS = 20
+# A schedule has at least this share of the limit after its first chunk: something should come of a training.
+_LEAST = 0.1
 
 
 class Stopped(Enum):
@@ -208,7 +210,7 @@ def run(
     iterations some are left out, evenly.
     Of several processes that run the same loop, ``share`` gives what the first has decided.
     """
-    started = time.monotonic() - seconds_so_far
+    started, more = time.monotonic() - seconds_so_far, 0.0
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
     stops = [callback.iterations for callback in callbacks if isinstance(callback, Every)]
     size, skipped, ending, pacing = 1, 0, None, _Pacing(scheduled, iterations)
@@ -216,7 +218,7 @@ def run(
     try:
         while True:
             # The first chunk is computed whatever time there is: something should come of a training.
-            seconds = time.monotonic() - started + spent if chunks else 0.0
+            seconds = time.monotonic() - started + spent - more if chunks else 0.0
             ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
             if pacing.hurried and ending is not None and ending.why in _WHOLE:
                 ending = _out_of_time(time_limit)
@@ -237,7 +239,10 @@ def run(
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
             each = max(now - before - engine.overhead, 1e-6) / performed
             if time_limit is not None:
-                left = started + time_limit - spent - now - engine.overhead
+                left = started + time_limit + more - spent - now - engine.overhead
+                if not compiled and scheduled:
+                    more = max(_LEAST * time_limit - left, 0.0)
+                    left += more
                 room = min(room, left / _CHUNKS if state.iteration < scheduled else left)
                 skipped = pacing.look(state.iteration, performed, each, left) if compiled else 0
             compiled = True

@@ -110,6 +110,7 @@ def test_no_more_nodes_are_measured_than_there_is_time_for():
         patch.setattr("ultrahyperbolic.evaluation.summary._AT_ONCE", 300 * 10)  # ten nodes at a time
         few = from_samples(graph, points, manifold, seconds=1e-9).measures
     assert few["measured_nodes"] == 70, "the fewest, in whole blocks"
+    assert from_samples(graph, points, manifold, seconds=1e-9).measures["measured_nodes"] == 64
     assert from_samples(graph, points, manifold, seconds=1e9).measures["measured_nodes"] == 300
 
 

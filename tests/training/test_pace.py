@@ -81,7 +81,7 @@ def test_a_time_limit_includes_what_comes_before_the_training(monkeypatch):
         found.train()
         return clock.iterations
 
-    assert iterations(-100.0) == 1, "something comes of it in any case"
+    assert 10 <= iterations(-100.0) <= 21, "a tenth of the limit in any case"
     assert iterations(-12.0) < 0.6 * iterations(0.0)
 
 

@@ -203,6 +203,7 @@ def from_samples(
     lengths = pair_distances(points, manifold, ties, **options).sort().values
     found = _Totals(graph, points, space, popularity, rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
+    size = size if seconds is None else min(size, _FEWEST)
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
             if start >= _FEWEST and seconds is not None and time.monotonic() - began > seconds:

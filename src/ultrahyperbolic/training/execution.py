@@ -31,8 +31,9 @@ from .train import TimeLimit, batches, check_memory, embed_best, embed_many, gra
 log = logging.getLogger("ultrahyperbolic")
 # A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
 _LONG, _MANY = 10.0, 1e9
-# The share of a time limit that is kept for measures and the report.
-_AFTER = 0.1
+# The share of a time limit that is kept for measures and the report, and seconds that measures may take in any case: to
+# sample takes about as long, as torch is imported for it.
+_AFTER, _SHORTEST = 0.1, 5.0
 # Evaluations of an iteration of the finish, about, and iterations that are timed.
 _EVALUATIONS, _TIMED = 1.25, 3
 
@@ -178,14 +179,19 @@ class Execution:
 
     @property
     def measuring(self) -> float | None:
-        """Seconds for the measures, and as many for what follows them; None for no limit, or one of training alone."""
+        """Seconds for the measures; None for no limit, or one of training alone."""
+        return None if self._kept is None else max(_SHORTEST, 0.5 * self._kept)
+
+    @property
+    def _kept(self) -> float | None:
+        """Seconds of a time limit for measures and the report."""
         limit = self.plan.asked["time_limit"]
-        return None if limit is None or self._began == math.inf else 0.5 * _AFTER * limit
+        return None if limit is None or self._began == math.inf else _AFTER * limit
 
     @property
     def _spent(self) -> float:
         """Seconds of the time limit that are gone, or kept for measures and the report."""
-        return max(time.monotonic() - self._began, 0.0) + 2.0 * (self.measuring or 0.0)
+        return max(time.monotonic() - self._began, 0.0) + (self._kept or 0.0)
 
     def _say(self, words: str) -> None:
         if not self.quiet:
