@@ -114,6 +114,19 @@ class Timed(Counter):
         return super().advance(state, iterations)
 
 
+def test_one_slow_chunk_is_not_the_pace(clock):
+    engine, waits = Timed(clock), [10.0]
+    advance = engine.advance
+
+    def advance_slowly(state, iterations):
+        clock[0] += waits.pop() if waits and state.iteration >= 60 else 0.0
+        return advance(state, iterations)
+
+    engine.advance = advance_slowly
+    assert run(engine, Count(), 1000, time_limit=120.0, scheduled=850).ending.why is Stopped.ITERATIONS
+    assert engine.performed == list(range(1000))
+
+
 @pytest.mark.parametrize("compiling", [0.0, 30.0])
 def test_a_schedule_that_there_is_time_for_is_followed_whole(clock, compiling):
     engine, limit = Timed(clock, compiling), 10.1 + compiling

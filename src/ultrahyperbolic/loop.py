@@ -1,5 +1,6 @@
 """The one outer loop of trainings and `minimize`: stopping, callbacks, time limits, Ctrl-C between iterations."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -172,18 +173,21 @@ class _Pacing:
     def __init__(self, scheduled: int, total: int) -> None:
         self.scheduled, self.total = scheduled, total
         self.stride, self.hurried = 1.0, False
+        self.seconds, self.fastest = 0.0, math.inf
 
-    def look(self, iteration: int, performed: int, each: float, left: float) -> int:
-        """How many iterations to leave out, after a chunk of so many at so many seconds each; seconds are left.
+    def look(self, iteration: int, performed: int, seconds: float, left: float) -> int:
+        """How many iterations to leave out, after a chunk of so many in so many seconds, where others are left.
 
-        Until they do not suffice for the schedule, none. From then on what follows the schedule has its share, too.
+        None until they do not suffice for the schedule even at the best pace so far: others may have slowed some chunks
+        down. From then on what follows the schedule has its share, too.
         """
+        each = seconds / performed
+        self.seconds, self.fastest = self.seconds + seconds, min(self.fastest, each)
         ahead, self.stride = self.scheduled - iteration, 1.0
         if ahead <= 0 or left <= 0.0:
             return 0
-        # A chunk much shorter than there is room for says little of the pace.
-        long = each * performed >= 0.5 * min(_CHUNK_SECONDS, left / _CHUNKS)
-        self.hurried |= long and each * ahead > left
+        # So little time as next to none of what is left says little of the pace.
+        self.hurried |= self.seconds * _CHUNKS >= left and self.fastest * ahead > left
         if self.hurried:
             self.stride = max(1.0, each * (self.total - iteration) / left)
         return min(int(performed * (self.stride - 1.0)), ahead - 1)
@@ -244,7 +248,7 @@ def run(
                     more = max(_LEAST * time_limit - left, 0.0)
                     left += more
                 room = min(room, left / _CHUNKS if state.iteration < scheduled else left)
-                skipped = pacing.look(state.iteration, performed, each, left) if compiled else 0
+                skipped = pacing.look(state.iteration, performed, each * performed, left) if compiled else 0
             compiled = True
             size = max(1, min(4 * max(size, performed), int(room / each)))
             known = ~np.isnan(chunk)
