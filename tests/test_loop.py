@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -91,6 +92,99 @@ def test_time_is_limited_but_for_the_first_chunk():
     assert spent.seconds < 60.0, "what was spent elsewhere is not the loop's"
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still but for what a `Timed` engine adds."""
+    now = [0.0]
+    monkeypatch.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
+    return now
+
+
+class Timed(Counter):
+    """An engine whose iterations take a tenth of a second each, and the first ``compiling`` seconds more."""
+
+    def __init__(self, clock, compiling=0.0):
+        super().__init__()
+        self.clock, self.compiling, self.performed = clock, compiling, []
+
+    def advance(self, state, iterations):
+        self.performed += range(state.iteration, state.iteration + iterations)
+        self.clock[0] += 0.1 * iterations + self.compiling
+        self.compiling = 0.0
+        return super().advance(state, iterations)
+
+
+def test_one_slow_chunk_is_not_the_pace(clock):
+    engine, waits = Timed(clock), [10.0]
+    advance = engine.advance
+
+    def advance_slowly(state, iterations):
+        clock[0] += waits.pop() if waits and state.iteration >= 60 else 0.0
+        return advance(state, iterations)
+
+    engine.advance = advance_slowly
+    assert run(engine, Count(), 1000, time_limit=120.0, scheduled=850).ending.why is Stopped.ITERATIONS
+    assert engine.performed == list(range(1000))
+
+
+@pytest.mark.parametrize("compiling", [0.0, 30.0])
+def test_a_schedule_that_there_is_time_for_is_followed_whole(clock, compiling):
+    engine, limit = Timed(clock, compiling), 10.1 + compiling
+    outcome = run(engine, Count(), 100, time_limit=limit, scheduled=85)
+    assert outcome.ending.why is Stopped.ITERATIONS
+    assert engine.performed == list(range(100))
+
+
+def test_a_schedule_has_a_tenth_of_the_limit_whatever_came_before(clock):
+    engine = Timed(clock, compiling=30.0)
+    outcome = run(engine, Count(), 1000, time_limit=20.0, spent=5.0, scheduled=850)
+    assert outcome.ending.why is Stopped.TIME_LIMIT
+    assert clock[0] == pytest.approx(32.1, abs=0.2)
+    assert 849 in engine.performed
+    whole = Timed(clock, compiling=30.0)
+    assert run(whole, Count(), 15, time_limit=20.0, scheduled=12).ending.why is Stopped.ITERATIONS
+
+
+def test_what_follows_a_schedule_does_not_shorten_it(clock):
+    """A training may converge long before its last iteration."""
+    engine = Timed(clock)
+    outcome = run(engine, Count(), 1000, time_limit=10.0, scheduled=85)
+    assert outcome.ending.why is Stopped.TIME_LIMIT
+    assert engine.performed == list(range(len(engine.performed)))
+    assert len(engine.performed) == pytest.approx(100, abs=2)
+
+
+def test_a_schedule_that_there_is_no_time_for_is_led_to_its_end_evenly(clock):
+    engine, seen = Timed(clock), []
+    outcome = run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[seen.append])
+    assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 10 s")
+    assert outcome.losses.shape == (2, len(engine.performed))
+    assert clock[0] == pytest.approx(10.0, abs=0.2)
+    assert 849 in engine.performed, "its last iteration"
+    steps = np.diff(engine.performed)
+    assert steps.max() < 60
+    spread = np.interp([2.0, 4.0, 6.0], np.linspace(0.0, 10.0, len(engine.performed)), engine.performed)
+    assert spread == pytest.approx([200.0, 400.0, 600.0], rel=0.25)
+    assert [now.stride > 1.0 for now in seen if now.hurried].count(True) > 10
+
+
+def test_where_iterations_are_left_out_a_callback_is_called_when_its_turn_has_passed(clock):
+    engine, called = Timed(clock), []
+    fifty = Every(50, lambda now: called.append(now.iteration // 50))
+    run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[fifty])
+    assert 15 <= len(called) <= 20
+    assert called == sorted(set(called))
+
+
+def test_what_was_reached_is_told_before_the_first_iteration_is_left_out(clock):
+    engine, seen = Timed(clock), []
+    run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[lambda now: seen.append(
+        (now.hurried, now.now.iteration, now.checkpoint().losses.shape[1])
+    )])  # fmt: skip
+    iteration, losses = next(found for hurried, *found in seen if hurried)
+    assert iteration == losses < 100
+
+
 def test_it_goes_on_from_a_checkpoint_and_counts_its_time():
     kept = []
     run(Counter(), Count(), 50, callbacks=[Every(20, lambda now: kept.append(now.checkpoint()) or True)])
@@ -131,7 +225,7 @@ def test_several_processes_are_told_of_ctrl_c():
 
     sent = []
     run(Counter(), Count(), 50, callbacks=[Every(3, press)], share=lambda decision: sent.append(decision) or decision)
-    assert [ending for ending, _ in sent[:-1]] == [None] * (len(sent) - 1)
+    assert [ending for ending, *_ in sent[:-1]] == [None] * (len(sent) - 1)
     assert sent[-1][0] == (Stopped.INTERRUPTED, "interrupted")
 
 

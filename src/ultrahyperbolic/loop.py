@@ -1,5 +1,6 @@
 """The one outer loop of trainings and `minimize`: stopping, callbacks, time limits, Ctrl-C between iterations."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ from .arrays import Floats
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or where each costs
 # something for itself, this many times that.
 _CHUNK_SECONDS, _OVERHEADS = 0.2, 5.0
+# Where time is limited, a schedule is followed in at least this many chunks, none of which takes more than its share.
+_CHUNKS = 20
+# A schedule has at least this share of the limit after its first chunk: something should come of a training.
+_LEAST = 0.1
 
 
 class Stopped(Enum):
@@ -31,6 +36,10 @@ class Stopped(Enum):
     def unfinished(self) -> bool:
         """Whether it could go on, given time."""
         return self in (Stopped.TIME_LIMIT, Stopped.INTERRUPTED)
+
+
+# What a training has come to that was not led there early by a time limit.
+_WHOLE = (Stopped.ITERATIONS, Stopped.CONVERGED, Stopped.STUCK)
 
 
 class Ending(NamedTuple):
@@ -104,11 +113,21 @@ class Progress(Generic[S]):
     """The losses of the chunks so far."""
     shown: Callable[[S], S] | None = None
     """What makes of that the state that callbacks see; None for the same."""
+    before: int = 0
+    """The iteration at which callbacks were called last."""
+    stride: float = 1.0
+    """By how much an iteration moves on in the schedule from here."""
+    hurried: bool = False
+    """Whether from here on, or since an earlier chunk, iterations are left out because time is short."""
 
     @cached_property
     def state(self) -> S:
         """Where the batch stands; not to be modified by those who only watch."""
         return self.now if self.shown is None else self.shown(self.now)
+
+    def passes(self, iterations: int) -> bool:
+        """Whether a multiple of ``iterations`` was reached since callbacks were called last."""
+        return self.iteration // iterations > self.before // iterations
 
     def checkpoint(self) -> Checkpoint[S]:
         """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
@@ -119,20 +138,23 @@ Callback = Callable[[Progress[S]], object]
 """Called after each chunk; returning True stops."""
 
 
-Decision = tuple[Ending | None, int]
-"""Why it is over, or None to go on for this many iterations."""
+Decision = tuple[Ending | None, int, int]
+"""Why it is over, or None to leave out some iterations of the schedule, and to go on for a number of them."""
 
 
 @dataclass(frozen=True)
 class Every(Generic[S]):
-    """A callback that is called at the multiples of ``iterations``, at which chunks then end, whatever the clock."""
+    """A callback that is called at the multiples of ``iterations``, at which chunks then end, whatever the clock.
+
+    Where iterations are left out it is called after each chunk that takes the schedule past one.
+    """
 
     iterations: int
     callback: Callback[S]
 
     def __call__(self, progress: Progress[S]) -> object:
         """Call it where it is time."""
-        return self.callback(progress) if progress.iteration % self.iterations == 0 else None
+        return self.callback(progress) if progress.passes(self.iterations) else None
 
 
 @dataclass(frozen=True)
@@ -145,6 +167,32 @@ class Outcome:
     seconds: float
 
 
+class _Pacing:
+    """How a schedule is followed: iteration by iteration, or in strides where there is no time for all of it."""
+
+    def __init__(self, scheduled: int, total: int) -> None:
+        self.scheduled, self.total = scheduled, total
+        self.stride, self.hurried = 1.0, False
+        self.seconds, self.fastest = 0.0, math.inf
+
+    def look(self, iteration: int, performed: int, seconds: float, left: float) -> int:
+        """How many iterations to leave out, after a chunk of so many in so many seconds, where others are left.
+
+        None until they do not suffice for the schedule even at the best pace so far: others may have slowed some chunks
+        down. From then on what follows the schedule has its share, too.
+        """
+        each = seconds / performed
+        self.seconds, self.fastest = self.seconds + seconds, min(self.fastest, each)
+        ahead, self.stride = self.scheduled - iteration, 1.0
+        if ahead <= 0 or left <= 0.0:
+            return 0
+        # So little time as next to none of what is left says little of the pace.
+        self.hurried |= self.seconds * _CHUNKS >= left and self.fastest * ahead > left
+        if self.hurried:
+            self.stride = max(1.0, each * (self.total - iteration) / left)
+        return min(int(performed * (self.stride - 1.0)), ahead - 1)
+
+
 def run(
     engine: Advances[S],
     state: S,
@@ -155,47 +203,65 @@ def run(
     spent: float = 0.0,
     losses_so_far: Floats | None = None,
     seconds_so_far: float = 0.0,
+    scheduled: int = 0,
     share: Callable[[Decision], Decision] = lambda decision: decision,
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,
-    whose state ``state`` then is; the time limit counts them, and the seconds that are ``spent`` beside.
+    whose state ``state`` then is; the time limit counts them, and the seconds that are ``spent`` beside. The first
+    ``scheduled`` iterations follow a schedule, which is led to its end in time: where there is no time for all of its
+    iterations some are left out, evenly.
     Of several processes that run the same loop, ``share`` gives what the first has decided.
     """
-    started = time.monotonic() - seconds_so_far
+    started, more = time.monotonic() - seconds_so_far, 0.0
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
     stops = [callback.iterations for callback in callbacks if isinstance(callback, Every)]
-    size, ending = 1, None
+    size, skipped, ending, pacing = 1, 0, None, _Pacing(scheduled, iterations)
+    compiled = False
     try:
         while True:
             # The first chunk is computed whatever time there is: something should come of a training.
-            seconds = time.monotonic() - started + spent if chunks else 0.0
+            seconds = time.monotonic() - started + spent - more if chunks else 0.0
             ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
-            until = [stop - state.iteration % stop for stop in stops]
-            ending, count = share((ending, min(size, iterations - state.iteration, *until)))
+            if pacing.hurried and ending is not None and ending.why in _WHOLE:
+                ending = _out_of_time(time_limit)
+            until = [stop - (state.iteration + skipped) % stop for stop in stops]
+            count = min(size, iterations - state.iteration - skipped, *until)
+            ending, skipped, count = share((ending, skipped, count))
             if ending is not None:
                 break
-            before = time.monotonic()
+            reached, before = state.iteration, time.monotonic()
+            state.iteration += skipped
             chunk = engine.advance(state, count)
             now = time.monotonic()
-            performed = chunk.shape[1]
+            skipped, performed = 0, chunk.shape[1]
             if performed == 0:
                 continue
             chunks.append(chunk)
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
-            room = room if time_limit is None else min(room, started + time_limit - spent - now - engine.overhead)
             each = max(now - before - engine.overhead, 1e-6) / performed
+            if time_limit is not None:
+                left = started + time_limit + more - spent - now - engine.overhead
+                if not compiled and scheduled:
+                    more = max(_LEAST * time_limit - left, 0.0)
+                    left += more
+                room = min(room, left / _CHUNKS if state.iteration < scheduled else left)
+                skipped = pacing.look(state.iteration, performed, each * performed, left) if compiled else 0
+            compiled = True
             size = max(1, min(4 * max(size, performed), int(room / each)))
             known = ~np.isnan(chunk)
             last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
-            progress = Progress(state.iteration, iterations, last, now - started, state, chunks)
+            progress = Progress(
+                state.iteration, iterations, last, now - started, state, chunks,
+                before=reached, stride=pacing.stride, hurried=pacing.hurried,
+            )  # fmt: skip
             answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
-        ending, _ = share((Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value), 0))
+        ending, _, _ = share((Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value), 0, 0))
     assert ending is not None
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
@@ -206,5 +272,9 @@ def _limit(state: State, iterations: int, seconds: float, time_limit: float | No
     if state.iteration >= iterations:
         return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
     if time_limit is not None and seconds >= time_limit:
-        return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
+        return _out_of_time(time_limit)
     return None
+
+
+def _out_of_time(time_limit: float | None) -> Ending:
+    return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit or 0.0:g} s")

@@ -122,7 +122,7 @@ class Compared(TypedDict, total=False):
     time_limit: Annotated[
         float | None,
         _training(
-            "Seconds for everything, from reading to measures and report; the training is planned for that. "
+            "Seconds for everything, from reading to measures and report; iterations are left out where time is short. "
             "Default: no limit.",
             metavar="SECONDS",
             common=True,
@@ -207,7 +207,7 @@ class Options(Compared, total=False):
     epsilon: Annotated[
         Ends | None, _training("Smoothing at the light cone, or its first and last value.", metavar="EPS")
     ]
-    step: Annotated[float | None, _training("Step size. Default: chosen for the graph.")]
+    step: Annotated[float | None, _training("Step size. Default: 0.1, or that of the preset.")]
     max_step: Annotated[
         Ends | None,
         _training("Longest move of a point in one step, or its first and last value.", metavar="LENGTH"),
@@ -223,7 +223,7 @@ class Options(Compared, total=False):
         Scope | None,
         _training(
             "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its two ends (node). "
-            "Default: chosen for the graph.",
+            "Default: graph.",
         ),
     ]
 

@@ -8,9 +8,11 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.plot.maps import communities_of
 from ultrahyperbolic.training import suggest as module
 
 FEW = ("--iterations", "60")
@@ -83,6 +85,17 @@ def test_cluster_writes_its_column_and_the_report_again(call, own):
     kept = uh.load(own)
     assert kept.attributes["cluster"].tolist() == kept.cluster().tolist()
     assert (own / "report.html").exists()
+
+
+def test_clusters_are_those_that_the_report_shows(call, own):
+    saved = uh.load(own)
+    for by in ("graph", "map"):
+        found = json.loads(call("cluster", own, "--by", by, "--no-keep", "--json").stdout)
+        assert [row["cluster"] for row in found["nodes"]] == saved.cluster(by).tolist()
+    rows = np.arange(len(saved))
+    assert communities_of(saved, None, rows).tolist() == saved.cluster().tolist()
+    assert communities_of(saved, uh.datasets.karate(), rows).tolist() == saved.cluster().tolist()
+    assert saved.cluster().tolist() != saved.cluster("map").tolist()
 
 
 def test_place_writes_all_nodes_and_marks_the_new_ones(call, refuse, own):

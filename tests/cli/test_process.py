@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from ultrahyperbolic import __version__
 from ultrahyperbolic.cli import app
@@ -119,7 +120,7 @@ def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     assert code == 0, shown
     run = json.loads((tmp_path / "club" / "run.json").read_text())
     # As many iterations as the start leaves time for.
-    assert 100 < run["config"]["iterations"] < 1_000_000
+    assert 100 < run["iterations"] < 1_000_000
     total = run["config"]["iterations"]
     assert re.search(rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown), shown
 
@@ -318,14 +319,24 @@ def test_without_a_command_there_is_help(call):
 
 @pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "prepare", "cluster"])
 def test_help_is_short_and_help_all_has_every_option(call, command):
-    from typer.main import get_command
-
     short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
     shown, known = (set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole))
     assert {"--help-all", "--directed", "--json"} <= shown < known
     assert len(shown) <= 16
     options = {each.opts[-1] for each in get_command(app).commands[command].params if each.opts[0].startswith("-")}
     assert {name for name in options | {"--help"} if name not in known} == set()
+
+
+COMMANDS = sorted(get_command(app).commands)
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_command_has_help_all(call, command):
+    result = call(f"{command} --help-all")
+    assert (result.exit_code, result.stderr) == (0, "")
+    names = "^  (?:-., )?(--[a-z-]+)"
+    shown, known = (set(re.findall(names, text, re.M)) for text in (call(f"{command} --help").stdout, result.stdout))
+    assert {"--help-all", "--help"} <= shown <= known
 
 
 def test_help_says_defaults_and_no_types_of_python(call):

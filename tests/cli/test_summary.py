@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ultrahyperbolic import datasets
+from ultrahyperbolic import datasets, embed
 from ultrahyperbolic.cli.output import in_words, print_summary, summary_as_json
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals
@@ -72,6 +72,24 @@ def test_the_strongest_node_is_listed_wherever_it_ranks(club, capsys):
     pair = Graph.from_arrays([near], [other], [5.0], ids=34)
     print_summary(found, pair, club)
     assert "strongest" not in capsys.readouterr().out
+
+
+def test_of_a_directed_graph_the_highest_nodes_are_listed(tmp_path, capsys):
+    rows = [("eve", "ann", 5.0), ("ann", "bob", 12.0), ("bob", "cid", 3.0), ("cid", "dan", 7.0), ("eve", "bob", 1.0)]
+    graph = Graph.from_edges(rows, directed=True)
+    embedding = embed(graph, iterations=60, quiet=True)
+    embedding.save(tmp_path)
+    print_summary(embedding, graph, tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("the highest nodes:")
+    assert lines[start + 1].split() == ["rank", "node", "height", "strength"]
+    listed = [line.split() for line in lines[start + 2 : start + 7]]
+    order = np.argsort(-embedding.heights)
+    assert [words[-3] for words in listed] == [graph.ids[k] for k in order] == ["eve", "ann", "bob", "cid", "dan"]
+    assert [words[-2] for words in listed] == [f"{height:.4f}" for height in embedding.heights[order]]
+    assert "the height is computed from a random sample of the ties" in lines[start + 7]
+    top = summary_as_json(embedding, tmp_path)["top"]
+    assert [row["node"] for row in top] == [graph.ids[k] for k in order]
 
 
 def test_where_there_is_no_rho_nothing_is_claimed(printed):

@@ -32,7 +32,7 @@ def club():
 
 def test_the_keys_of_run_json_stay(club):
     assert KEYS | {"call"} == set(club.run)
-    assert set(club.run["timing"]) == {"started", "seconds", "runs", "backend"}
+    assert set(club.run["timing"]) == {"started", "seconds", "runs", "backend", "evaluation"}
     assert set(club.run["graph"]) == {
         "source", "fingerprint", "nodes", "edges", "capacities", "components", "policies", "columns",
     }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.evaluation import clusters
+from ultrahyperbolic.evaluation import clusters, communities
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 
@@ -34,13 +34,13 @@ def graph_of(made):
 def test_planted_blocks_are_found(signature):
     graph = graph_of(nx.planted_partition_graph(4, 12, 0.7, 0.03, seed=1))
     p, q = signature
-    found = uh.embed(graph, p=p, q=q, iterations=400, quiet=True).cluster()
+    found = uh.embed(graph, p=p, q=q, iterations=400, quiet=True).cluster("map")
     assert agreement(found, np.repeat(np.arange(4), 12)) > 0.9
 
 
 def test_a_ring_of_cliques_is_taken_apart():
     graph = graph_of(nx.ring_of_cliques(8, 6))
-    found = uh.embed(graph, iterations=400, quiet=True).cluster()
+    found = uh.embed(graph, iterations=400, quiet=True).cluster("map")
     assert agreement(found, np.repeat(np.arange(8), 6)) == pytest.approx(1.0)
     assert found.dtype == np.int64
 
@@ -48,9 +48,51 @@ def test_a_ring_of_cliques_is_taken_apart():
 def test_the_club_splits_as_it_did():
     club = uh.datasets.karate()
     sides = club.attributes["club"].tolist()
-    found = uh.embed(club, quiet=True).cluster()
+    found = uh.embed(club, quiet=True).cluster("map")
     assert 2 <= found.max() + 1 <= 5
     assert agreement(found, sides) > 0.4  # four groups, each almost of one side; by chance about 0.1
+
+
+def strongly_tied(n=24):
+    """A ring of weak ties, and strong ones across it."""
+    rng = np.random.default_rng(0)
+    rows = [(k, (k + step) % n, float(rng.integers(1, 6))) for k in range(n) for step in (1, 2)]
+    strong = [(k, k + n // 2, 500.0) for k in (0, 3, 6, 9)]
+    return strong, rows + strong
+
+
+def test_the_strongest_ties_are_within_communities():
+    strong, rows = strongly_tied()
+    embedding = uh.embed(Graph.from_edges(rows), iterations=20, quiet=True)
+    found = embedding.cluster()
+    assert all(found[embedding.index(a)] == found[embedding.index(b)] for a, b, _ in strong)
+    assert found.max() >= 3
+    apart = embedding.cluster("map")
+    assert any(apart[embedding.index(a)] != apart[embedding.index(b)] for a, b, _ in strong), "a start tells little"
+
+
+def test_communities_do_not_depend_on_the_order_of_rows():
+    _, rows = strongly_tied()
+    expected = Graph.from_edges(rows)
+    expected = dict(zip(expected.ids, communities(expected).tolist(), strict=True))
+    for seed in range(5):
+        mixed = [rows[k] for k in np.random.default_rng(seed).permutation(len(rows))]
+        graph = Graph.from_edges([(b, a, weight) for a, b, weight in mixed])
+        assert dict(zip(graph.ids, communities(graph).tolist(), strict=True)) == expected
+
+
+def test_nodes_without_ties_are_communities_of_their_own():
+    assert communities(Graph.from_edges([("a", "b")], nodes=["c", "b", "a"])).tolist() == [1, 0, 0]
+    assert communities(Graph.from_edges([], nodes=["a", "b"])).tolist() == [0, 1]
+
+
+def test_ties_that_are_not_known_are_asked_for():
+    embedding = uh.Embedding(["a", "b", "c"], np.array([[0.0], [0.1], [5.0]]), Geometry.of_flat(1))
+    with pytest.raises(ValueError, match="ties of this embedding are not known: find communities by='map'"):
+        embedding.cluster()
+    assert len(embedding.cluster("map")) == 3
+    with pytest.raises(ValueError, match="by must be one of graph, map, got 'points'"):
+        embedding.cluster("points")
 
 
 def test_numbers_go_by_size():

@@ -94,9 +94,13 @@ def test_large_graphs_are_measured_by_samples_and_it_is_said(monkeypatch, caplog
     monkeypatch.setattr(train, "over_pairs", lambda *_, **__: pytest.fail("looked at all pairs"))
     found = train.measured(graph, embedding, quiet=False)
     assert found.record.measures["map_error"] > 0.0
-    assert "measures and ranks are estimated from 34 of 34 nodes" in caplog.text
+    assert "estimated" not in caplog.text, "all nodes were drawn"
     np.testing.assert_allclose(found.delta, embedding.delta)
     assert found.record.measures.keys() >= over_nodes(graph, points_on(manifold, 34)).keys()
+    monkeypatch.setattr("ultrahyperbolic.evaluation.summary._FEWEST", 5)
+    monkeypatch.setattr("ultrahyperbolic.evaluation.summary._MOST", 20)
+    train.measured(graph, embedding, quiet=False)
+    assert caplog.messages == ["measures and ranks are estimated from 20 of 34 nodes; run.json has standard errors"]
 
 
 def test_no_more_nodes_are_measured_than_there_is_time_for():
@@ -106,6 +110,7 @@ def test_no_more_nodes_are_measured_than_there_is_time_for():
         patch.setattr("ultrahyperbolic.evaluation.summary._AT_ONCE", 300 * 10)  # ten nodes at a time
         few = from_samples(graph, points, manifold, seconds=1e-9).measures
     assert few["measured_nodes"] == 70, "the fewest, in whole blocks"
+    assert from_samples(graph, points, manifold, seconds=1e-9).measures["measured_nodes"] == 64
     assert from_samples(graph, points, manifold, seconds=1e9).measures["measured_nodes"] == 300
 
 

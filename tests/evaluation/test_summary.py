@@ -147,7 +147,7 @@ def test_what_the_pass_gives_besides():
     graph, space = karate(), PseudoHyperboloid(3, 1)
     points = space.random(34, generator=torch.Generator().manual_seed(0))
     found = over_pairs(graph, points, space)
-    assert found.delta.tolist() == delta(points, space).tolist()
+    assert found.delta.tolist() == delta(points, space, graph).tolist()
     expected = nearest(points, space, 20)  # four for each of the five that a member is tied to, rounded up
     assert found.nearest.indices.tolist() == expected.indices.tolist()
     assert found.nearest.distances.tolist() == expected.distances.tolist()

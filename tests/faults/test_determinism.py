@@ -15,7 +15,9 @@ from threadpoolctl import threadpool_limits
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.evaluation import delta, summary
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training import train
 from ultrahyperbolic.training.start import SpectralStart
 
 MANIFOLDS = [uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(2, 2), uh.Euclidean(3)]
@@ -73,6 +75,31 @@ def test_an_embedding_does_not_depend_on_threads():
             found.append(uh.embed(graph, p=3, q=1, iterations=20, quiet=True, threads=threads))
     assert all(np.array_equal(found[0].points, other.points) for other in found)
     assert all(np.array_equal(found[0].delta, other.delta) for other in found)
+
+
+@pytest.mark.parametrize("kind", ["few", "in parts", "compiled", "sampled"])
+def test_delta_and_measures_do_not_depend_on_the_order_of_rows(kind, monkeypatch):
+    graph = large_graph(1100) if kind == "compiled" else uh.datasets.load("davis" if kind == "in parts" else "lesmis")
+    monkeypatch.setattr(train, "SAMPLED_NODES", 50 if kind == "sampled" else 20_000)
+    monkeypatch.setattr(summary, "_MOST", 64)
+    rows = [(graph.ids[i], graph.ids[j], w) for (i, j), w in zip(graph.edges, graph.weights.tolist(), strict=True)]
+    rows += [("alone", "together", 1.0)] if kind == "in parts" else []
+    found = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(rows)) if seed else range(len(rows))
+        mixed = uh.Graph.from_edges([rows[k] for k in order])
+        embedding = uh.embed(mixed, p=2, q=2, iterations=5, quiet=True)
+        nodes = [embedding.index(node) for node in found[0][0]] if found else range(len(embedding))
+        ids = [embedding.ids[node] for node in nodes]
+        again = delta(embedding.points, embedding.space, mixed, popularity=embedding.popularity)
+        found.append((ids, embedding.delta[nodes], again[nodes], embedding.record.measures))
+    for ids, first, second, measures in found[1:]:
+        assert ids == found[0][0]
+        assert np.array_equal(first, found[0][1])
+        assert np.array_equal(second, found[0][2])
+        assert {name: measures[name] for name in ("map", "spearman_all")} == {
+            name: found[0][3][name] for name in ("map", "spearman_all")
+        }
 
 
 @pytest.mark.slow

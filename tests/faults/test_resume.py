@@ -23,8 +23,9 @@ from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
 from ultrahyperbolic.engines import communicator
 from ultrahyperbolic.engines.base import Machine
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
 
@@ -167,6 +168,29 @@ def test_time_may_run_out_again_and_again(call, out_of_time):
     assert (said["stopped"], said["unfinished"]) == ("reached 400 iterations", False)
 
 
+def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(call, refuse, monkeypatch):
+    call("embed karate -o undisturbed --iterations 400 --quiet")
+    advance, now = NumbaEngine.advance, [0.0]
+
+    def slow(engine, state, iterations):
+        now[0] += iterations
+        return advance(engine, state, iterations)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NumbaEngine, "advance", slow)
+        patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
+        said = json.loads(call("embed karate -o club --iterations 400 --time-limit 100 --json").stdout)
+    assert (said["stopped"], said["unfinished"]) == ("reached the time limit of 100 s", True)
+    assert 30 < said["iterations"] < 200
+    line = refused(refuse)
+    assert line == "club has reached its time limit of 100 s: add --time-limit SECONDS to continue"
+    assert call("embed --resume club --time-limit 1000 --quiet").exit_code == 0
+    ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
+    for _, record in (ended, undisturbed):
+        del record["training"]["time_limit"]
+    assert ended == undisturbed
+
+
 def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, begun):
     begun("embed karate -o club --preset paper --iterations 400 --time-limit 0.000001", until=1)
     said = "club has reached its time limit of 1e-06 s: add --time-limit SECONDS to continue"
@@ -288,15 +312,6 @@ def test_nothing_to_go_on_with(refuse, call):
     assert refused(refuse) == "club holds no training of the command embed: there is nothing to continue"
     assert refuse("embed").startswith("Missing argument 'GRAPH'")
     assert refuse("embed karate --checkpoint-every -1").startswith("--checkpoint-every -1: a number of seconds")
-
-
-def test_two_trainings_do_not_share_a_folder(refuse, call, begun):
-    begun()
-    with locked(Path("club")):
-        for words in ("embed --resume club", "embed karate -o club --overwrite", "embed karate -o club"):
-            said = "club is being trained into by another process: wait for it, or name another folder"
-            assert refused(refuse, words) == said
-    assert call("embed --resume club --quiet").exit_code == 0
 
 
 # --- damage ------------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 
+import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import TrainingConfig
 from ultrahyperbolic.engines.base import Machine
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.training import execution
 from ultrahyperbolic.training.execution import Pace
 from ultrahyperbolic.training.method import recipe
@@ -18,14 +20,9 @@ from ultrahyperbolic.training.plan import Plan
 KARATE = uh.datasets.karate()
 
 
-def test_a_schedule_is_fitted_to_the_time():
+def test_how_long_a_training_takes_is_expected():
     config = recipe(TrainingConfig(2, 2, iterations=1000), KARATE)
-    pace = Pace(descent=0.01, evaluation=0.1)
-    assert pace.expected(config) == pytest.approx(850 * 0.01 + 150 * 0.125)
-    assert pace.fitted(config, 60.0) is config
-    fewer = pace.fitted(config, 10.0)
-    assert 0.8 * 10.0 < pace.expected(fewer) <= 10.0
-    assert pace.fitted(config, 1e-3).iterations == 20
+    assert Pace(descent=0.01, evaluation=0.1).expected(config) == pytest.approx(850 * 0.01 + 150 * 0.125)
 
 
 def test_it_is_measured():
@@ -34,50 +31,71 @@ def test_it_is_measured():
     assert 0.0 < pace.evaluation < 1.0
 
 
-def test_a_time_limit_shortens_the_schedule_instead_of_cutting_it_off(monkeypatch):
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.1, evaluation=0.1)))
+class Slow:
+    """A clock that an engine's iterations move on by some seconds each."""
+
+    def __init__(self, monkeypatch, seconds):
+        self.now, self.iterations, advance = 0.0, 0, NumbaEngine.advance
+
+        def slow(engine, state, iterations):
+            self.now += seconds * iterations
+            self.iterations += iterations
+            return advance(engine, state, iterations)
+
+        monkeypatch.setattr(NumbaEngine, "advance", slow)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def test_a_training_that_fits_into_its_time_limit_is_the_one_without(monkeypatch):
+    Slow(monkeypatch, 0.01)
+    free = uh.embed(KARATE, p=2, q=2, quiet=True)
+    limited = uh.embed(KARATE, p=2, q=2, time_limit=20.0, quiet=True)
+    assert np.array_equal(free.points, limited.points)
+    assert free.record.stopped == limited.record.stopped
+    assert free.record.call == limited.record.call
+
+
+def test_a_time_limit_leads_the_schedule_to_its_end(monkeypatch):
+    clock = Slow(monkeypatch, 0.1)
     embedding = uh.embed(KARATE, p=2, q=2, time_limit=20.0, quiet=True)
-    result = embedding.record.result
-    assert 100 < embedding.record.config["iterations"] < 250
-    assert not embedding.record.unfinished
-    assert result.iterations <= embedding.record.config["iterations"]
-    # Of fewer moves each is longer.
-    usual = execution.Execution(Plan.of(p=2, q=2), KARATE).configs[0]
-    assert embedding.record.config["max_step"][0] > usual.max_step[0]
-    # The paper's recipe has no schedule to fit.
-    paper = execution.Execution(Plan.of(preset="paper", time_limit=20.0), KARATE)
-    paper.prepare()
-    assert paper.configs[0].iterations == 10_000
+    result, descents = embedding.record.result, clock.iterations
+    assert embedding.record.stopped.text == "reached the time limit of 20 s"
+    assert embedding.record.unfinished
+    assert 100 < descents < 200
+    assert clock.now < 20.0, "measures and the report have a share"
+    assert embedding.record.measures["map"] > 0.95
+    free = uh.embed(KARATE, p=2, q=2, quiet=True).record.result
+    assert result.final_loss < free.final_loss + 0.1 * (free.start_loss - free.final_loss)
+    # The paper's schedule is not led anywhere.
+    paper = uh.embed(KARATE, preset="paper", time_limit=20.0, quiet=True).record
+    assert paper.stopped.text == "reached the time limit of 20 s"
+    assert paper.result.iterations == pytest.approx(180, abs=1)
 
 
-def test_a_time_limit_includes_what_comes_before_and_after_the_training(monkeypatch, caplog):
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.01, evaluation=0.01)))
+def test_a_time_limit_includes_what_comes_before_the_training(monkeypatch):
+    clock = Slow(monkeypatch, 0.1)
 
-    def fitted(**options):
-        found = execution.Execution(Plan.of(p=2, q=2, time_limit=10.0), KARATE, quiet=False, **options)
-        found.prepare()
-        return found
+    def iterations(began):
+        clock.now, clock.iterations = 0.0, 0
+        found = execution.Execution(Plan.of(p=2, q=2, time_limit=20.0), KARATE, began=began)
+        found.train()
+        return clock.iterations
 
-    now = time.monotonic()
-    at_once, late = fitted(began=now), fitted(began=now - 6.0)
-    assert late.configs[0].iterations < 0.6 * at_once.configs[0].iterations
-    assert at_once.configs[0].iterations * 0.01 <= 0.8 * 10.0, "measures and the report have a share"
-    assert "too short" not in caplog.text
-    few = f"a time limit of 10 s leaves time for {late.configs[0].iterations} of 1835 iterations"
-    assert [few in line for line in caplog.messages].count(True) == 1
-    caplog.clear()
-    gone = fitted(began=now - 60.0)
-    assert "leaves time" not in caplog.text
-    assert "a time limit of 10 s is too short: the shortest training takes about 6" in caplog.text
-    embedding = gone.train()
-    assert embedding.record.stopped.text == "reached the time limit of 10 s"
-    assert embedding.record.result.iterations < gone.configs[0].iterations
+    assert 10 <= iterations(-100.0) <= 21, "a tenth of the limit in any case"
+    assert iterations(-12.0) < 0.6 * iterations(0.0)
 
 
-@pytest.mark.parametrize(("evaluation", "sampled"), [(0.001, False), (1.0, True)])
+@pytest.mark.parametrize(("evaluation", "sampled"), [(1e-6, False), (10.0, True)])
 def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(monkeypatch, evaluation, sampled):
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.001, evaluation=evaluation)))
+    clock, evaluate = Slow(monkeypatch, 1e-6), NumbaEngine.evaluate
+
+    def slow(engine, state):
+        clock.now += evaluation
+        return evaluate(engine, state)
+
+    monkeypatch.setattr(NumbaEngine, "evaluate", slow)
     embedding = uh.embed(KARATE, p=2, q=2, iterations=40, time_limit=60.0, quiet=True)
+    assert embedding.record.timing.evaluation == pytest.approx(evaluation)
     assert ("map_error" in embedding.record.measures) == sampled
 
 

@@ -162,7 +162,6 @@ def said_of(caplog, **options):
     return backend, caplog.messages
 
 
-@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     assert said_of(caplog) == ("numba", [])
     with monkeypatch.context() as patch:
@@ -176,14 +175,3 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
         patch.setattr("ultrahyperbolic.training.execution.has_memory", lambda *words: words[2].backend == "sampled")
         said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
         assert said_of(caplog) == ("sampled", said)
-    with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.engines.registry.find_spec", lambda name: None)
-        patch.setattr(
-            "ultrahyperbolic.training.execution.Pace.fitted",
-            lambda self, config, limit: replace(config, iterations=20),
-        )
-        backend, said = said_of(caplog, time_limit=1000.0)
-        assert backend == "sampled"
-        assert said == [
-            "there is time for 20 of 200 iterations that look at all pairs: training by samples (backend sampled)"
-        ]

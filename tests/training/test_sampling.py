@@ -15,7 +15,7 @@ from ultrahyperbolic.engines import memory, registry, sampled
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
-from ultrahyperbolic.training.execution import Execution, Pace
+from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.method import moved_share, usual_iterations
 from ultrahyperbolic.training.plan import Plan, configure
 
@@ -109,36 +109,6 @@ def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, c
     named = Execution(Plan.of(p=2, q=2, backend="numba"), KARATE)
     named.prepare()
     assert named.machine.backend == "numba", "what was named stays"
-
-
-@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
-@pytest.mark.parametrize(("seconds", "backend"), [(0.001, "reference"), (10.0, "sampled")])
-def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
-    monkeypatch.setattr("ultrahyperbolic.engines.registry.find_spec", lambda name: None)
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
-        cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
-    )))  # fmt: skip
-    execution = Execution(Plan.of(p=2, q=2, iterations=1000, time_limit=100.0), KARATE, quiet=False)
-    execution.prepare()
-    assert execution.machine.backend == backend
-    assert ("there is time for 20 of 1000 iterations" in caplog.text) == (backend == "sampled")
-    assert execution.configs[0].iterations == 1000
-
-
-@pytest.mark.parametrize("evaluation", [0.01, 5.0])
-def test_compiled_loops_that_have_no_time_to_look_at_all_pairs_do_not(evaluation, monkeypatch, caplog):
-    graph = tree_with_shortcuts()
-    monkeypatch.setattr("ultrahyperbolic.training.plan.others_met", lambda place, n: 16)
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: cls(0.01, evaluation)))
-    execution = Execution(Plan.of(p=2, q=2, iterations=1000, time_limit=2.0), graph, quiet=False)
-    assert execution.configs[0].parts > 1
-    execution.prepare()
-    config = execution.configs[0]
-    assert execution.machine.backend == "numba"
-    long = evaluation > 1.0
-    assert (config.finish == 0.0) == long
-    assert ("that do not: training on parts" in caplog.text) == long
-    assert (100 < config.iterations < 250) or not long
 
 
 def test_advice_where_nothing_else_fits_is_to_take_samples(monkeypatch):

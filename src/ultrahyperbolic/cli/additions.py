@@ -51,16 +51,16 @@ def place(
       ultrahyperbolic place club new_ties.tsv -o newcomers
       ultrahyperbolic place club new_ties.csv --weight calls --graph ties.csv
     """
-    from ..embedding.store import prepare_folder
+    from ..training.checkpoint import CHECKPOINT
     from ..training.place import with_placed
+    from .training import claim
 
     embedding = open_embedding(folder)
     if embedding.is_directed:
         reading = {**reading, "directed": True}
     ties = find_graph(new_ties, reading, quiet=as_json)
     where = output or Path("out") / graph_name(new_ties)
-    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
-        prepare_folder(where, overwrite=overwrite)
+    claim(context, where, overwrite=overwrite)
     data, why = graph_of(embedding, folder, graph, reading if graph else {}, quiet=True)
     if data is None:
         note(f"placed by the new ties alone, as {why}; pass --graph for a better fit")
@@ -72,6 +72,7 @@ def place(
     whole = whole.with_record(replace(whole.record, command=shlex.join(context.obj)))
     with refusing(OSError, TypeError, about="cannot save the embedding: "):
         whole.save(where, overwrite=True)
+        (where / CHECKPOINT).unlink(missing_ok=True)  # of the training that was overwritten
     nodes: list[dict[str, object]] = []
     lines = []
     for row, node in enumerate(new.ids if as_json else new.ids[:_MOST], len(embedding)):
@@ -127,6 +128,7 @@ def suggest(
         known = replace(embedding, manifold=embedding.space, graph=data)
 
     from ..evaluation.missing import FEWEST_TIES
+    from ..training.checkpoint import locked
     from ..training.suggest import calibrate
     from ..training.suggest import suggest as find
 
@@ -137,7 +139,8 @@ def suggest(
         note(f"there are no scores: they need {FEWEST_TIES} ties or more, and pairs without one")
     elif embedding.record.suggest != calibration.to_json():
         try:
-            embedding.with_record(replace(embedding.record, suggest=calibration.to_json())).save_record(folder)
+            with locked(folder):
+                embedding.with_record(replace(embedding.record, suggest=calibration.to_json())).save_record(folder)
         except OSError as error:
             note(f"the scores are computed again next time, as run.json cannot be written: {reason(error)}")
     _show(table, folder, csv_file, calibration, as_json=as_json)

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..progress import count_from_start
 from .additions import place, suggest
 from .embed import embed
+from .options import HelpAll, with_help_all
 from .output import show_log
 from .queries import cluster, evaluate, neighbors, rank
 from .reproduce import reproduce
@@ -106,6 +107,7 @@ def ultrahyperbolic(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    help_all: HelpAll = False,  # which has been shown by now
 ) -> None:
     """Find the central nodes of a weighted network, and map it.
 
@@ -118,7 +120,7 @@ def ultrahyperbolic(
 
 
 for command, (text, examples) in zip(_COMMANDS, _PARTS, strict=True):
-    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\nExamples:\n{examples}")(command)
+    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\nExamples:\n{examples}")(with_help_all(command))
 
 
 def run() -> None:

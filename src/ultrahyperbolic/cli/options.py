@@ -33,6 +33,11 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+]
+
+
 def output(default: str, panel: str | None = None) -> Any:
     """The option of the folder to write to."""
     return option("-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write. Default: {default}.")
@@ -61,10 +66,6 @@ def _reading(help: str, metavar: str | None = None, *, default: Any = None, comm
 
 
 _UNWEIGHTED = _reading("Ignore weights: all ties are equally strong.", default=False)
-_help_all = typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
-_HELP_ALL = inspect.Parameter(
-    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _help_all]
-)
 
 
 class Reading(TypedDict, total=False):
@@ -111,7 +112,6 @@ class Reading(TypedDict, total=False):
 
 def _as_given(given: dict[str, Any]) -> Reading:
     """The options that were given, as ``read_graph`` takes them."""
-    del given["help_all"]
     unweighted = given.pop("unweighted")
     if unweighted and given["weights_are_distances"]:
         raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
@@ -128,7 +128,7 @@ def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(Reading, include_extras=True)
     declared = [Declared(name, *get_args(hint)) for name, hint in hints.items()]
     declared.insert(list(hints).index("weight") + 1, Declared("unweighted", bool, _UNWEIGHTED))
-    return _with_parameters(command, "reading", [*map(_parameter, declared), _HELP_ALL], _as_given)
+    return _with_parameters(command, "reading", list(map(_parameter, declared)), _as_given)
 
 
 def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -178,10 +178,27 @@ def _with_parameters(
         found = read({each.name: given[each.name] for each in parameters})
         command(**{each: given[each] for each in own}, **{name: found})
 
-    together = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *parameters)]
-    with_parameters.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
-    with_parameters.__annotations__ = {each.name: each.annotation for each in together}
-    return with_parameters
+    return _signed(with_parameters, [*own.values(), *parameters])
+
+
+def with_help_all(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that has ``--help-all``, too."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+
+    @functools.wraps(command)
+    def whole(*, help_all: bool, **given: Any) -> None:  # which has been shown by now
+        command(**given)
+
+    shows = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+    return _signed(whole, [*own, shows])
+
+
+def _signed(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """The same, with these parameters as typer sees them."""
+    named = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+    command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in named}
+    return command
 
 
 def check_device(device: str) -> None:

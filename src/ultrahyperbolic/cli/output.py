@@ -19,7 +19,7 @@ from .errors import refusing
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.answers import Columns
+    from ..embedding.answers import Columns, RankedBy
     from ..graph import Graph
     from ..loop import Ending
 
@@ -153,13 +153,18 @@ def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         "seconds": embedding.record.timing.seconds,
         "waited": waited(),
         **{name: run.get(name) for name in ("measures", "ranks")},
-        "top": json_rows(ranking(embedding, _TOP)),
+        "top": json_rows(ranking(embedding, _TOP, _order_of(embedding), embedding.graph)),
     }
 
 
+def _order_of(embedding: Embedding) -> RankedBy:
+    """What the nodes of a summary are listed by."""
+    return "height" if embedding.is_directed else "centrality"
+
+
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
-    """The graph, the training, the measures and the nodes with the smallest delta."""
-    from ..embedding.answers import interval_words, ranking, ranks_in_words
+    """The graph, the training, the measures and the nodes with the smallest delta, or the highest ones."""
+    from ..embedding.answers import interval_words, ranking, ranks_by, ranks_in_words
     from ..graph.fold import policy_words
     from ..spaces import described
     from ..verdict import reservations, shows_hierarchy
@@ -195,16 +200,21 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
-    order = embedding.rank.argsort(kind="stable")  # of nodes that are equally strong, the first is the strongest
+    by = _order_of(embedding)
+    order = ranks_by(embedding, by)["rank"].argsort(
+        kind="stable"
+    )  # of nodes that are equally strong, the first is the strongest
     rows = [*dict.fromkeys([*order[:_TOP].tolist(), int(order[graph.strength[order].argmax()])])]
     also = ", and the strongest node" * (len(rows) > _TOP)
-    print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}{also}:")
-    table = ranking(embedding, rows)
+    top = "the top of the hierarchy" if shows_hierarchy(record.measures) else "nodes by delta"
+    print(f"\n{'the highest nodes' if by == 'height' else top}{also}:")
+    table = ranking(embedding, rows, by, graph)
     columns = {"rank": ranks_in_words(table), **names(table)}
-    columns["delta"] = [number(cast("float", delta)) for delta in table["delta"]]
+    score, values = ("height", embedding.heights) if by == "height" else ("delta", embedding.delta)
+    columns[score] = [number(value) for value in values[rows].tolist()]
     columns["strength"] = [f"{strength:g}" for strength in graph.strength[rows]]
     print_columns(columns)
-    print(f"in brackets: {interval_words(embedding)}")
+    print(f"in brackets: {interval_words(embedding, by)}")
     points, kept, *report = files(folder)
     print(f"\nfiles: {points}, {kept}")
     for page in report:

@@ -15,7 +15,7 @@ from ..progress import bar
 from . import options as opt
 from .errors import Refused, reason, refusing
 from .output import json_rows, names, note, number, print_columns, print_json, print_table, shown, write_csv
-from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding
+from .sources import aligned, check_folder, check_unread, find_again, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -28,6 +28,7 @@ _MEMBERS = 5  # of a community, shown
 _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 _RankedBy = Literal["centrality", "height"]
+_ClusteredBy = Literal["graph", "map"]
 _MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
 
 
@@ -165,7 +166,12 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
 
 @opt.reads_graph
 def cluster(
+    context: typer.Context,
     folder: opt.Folder,
+    by: Annotated[
+        _ClusteredBy,
+        typer.Option("--by", help="Groups of strongly tied nodes, or of nodes near in the map."),
+    ] = "graph",
     graph: opt.EmbeddedGraph = None,
     keep: Annotated[
         bool, typer.Option("--keep/--no-keep", help="Whether to write the column cluster into the folder.")
@@ -175,23 +181,36 @@ def cluster(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Find communities: groups of nodes that lie close together.
+    """Find communities: groups of nodes that are strongly tied.
 
-    You need not say how many. The nearest pairs of nodes are linked, one
-    for each tie of the graph, and the groups with the highest modularity are
-    found by Louvain's method. The column cluster of embedding.parquet keeps
-    the result, 0 for the largest group; the report uses it for colours.
+    You need not say how many. The groups with the highest modularity are
+    found by Louvain's method, in which a tie counts by its weight. With
+    --by map, the nearest pairs of nodes take the place of the ties, one for
+    each. The column cluster of embedding.parquet keeps the result, 0 for the
+    largest group; the report uses it for colours.
 
     Examples:
       ultrahyperbolic cluster club
+      ultrahyperbolic cluster club --by map
       ultrahyperbolic cluster club --csv communities.csv
       ultrahyperbolic cluster club --json
     """
     import numpy as np
 
+    from ..evaluation import communities
+    from .training import hold
+
+    check_folder(folder)
+    if keep:
+        hold(context, folder)
     embedding = open_embedding(folder)
+    ties = embedding.ties
+    if by == "graph" and ties is None:
+        ties, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
+        if ties is None:
+            raise Refused(f"cluster needs the graph, and {why}: pass --graph, or --by map")
     with bar("clustering", show=not as_json):
-        groups = embedding.cluster()
+        groups = embedding.cluster("map") if by == "map" or ties is None else communities(ties)
     if keep:
         _keep(embedding.with_attributes(cluster=groups), folder, graph, reading)
     write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})

@@ -10,7 +10,7 @@ from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
 from .output import note, print_json
-from .sources import graph_of, open_embedding
+from .sources import check_folder, graph_of, open_embedding
 
 _OUTPUT = "The picture: its ending says whether PNG, SVG, PDF or HTML. Default: map.png in FOLDER."
 _COLOUR = "What colours show: community, or a column of the nodes."
@@ -26,6 +26,7 @@ _NAMES = {
 
 @opt.reads_graph
 def report(
+    context: typer.Context,
     folder: opt.Folder,
     graph: opt.EmbeddedGraph = None,
     title: Annotated[str | None, opt.option("--title", help=opt.TITLE)] = None,
@@ -44,6 +45,10 @@ def report(
       ultrahyperbolic report club
       ultrahyperbolic report club --graph ties.tsv --title "Our club"
     """
+    from .training import hold
+
+    check_folder(folder)
+    hold(context, folder)
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
     if data is None and embedding.ties is not None and not embedding.is_directed:
@@ -88,12 +93,17 @@ def plot(
       ultrahyperbolic plot club -o club.html
       ultrahyperbolic plot club --colour club --names 10 --theme dark
     """
+    from .training import hold
+
     target = output or folder / "map.png"
     is_page = target.suffix.lower() == ".html"
     for name in ("colour", "names", "title", "theme") if is_page else ():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise Refused(f"--{name} is for PNG, SVG and PDF: leave it out for HTML")
+    check_folder(folder)
+    if output is None:
+        hold(context, folder)
     embedding = open_embedding(folder)
     data = None
     if embedding.is_directed and not is_page:  # the folder has the ties, and the file which way they lead
@@ -117,6 +127,7 @@ def plot(
 
 @opt.reads_graph
 def export(
+    context: typer.Context,
     folder: opt.Folder,
     form: Annotated[
         Literal["atlas", "projector", "graphml", "gexf", "vosviewer"], opt.option("--format", help="What to write.")
@@ -146,6 +157,11 @@ def export(
       ultrahyperbolic export club --format graphml --graph ties.tsv
       ultrahyperbolic export club --format projector -o projector
     """
+    from .training import hold
+
+    check_folder(folder)
+    if output is None:
+        hold(context, folder)
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
     if data is None and form in ("graphml", "gexf", "vosviewer"):

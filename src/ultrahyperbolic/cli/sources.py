@@ -199,7 +199,10 @@ def open_embedding(folder: Path) -> Embedding:
 
     check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
-        raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
+        raise Refused(
+            f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish; "
+            f"embed --resume {folder} goes on with it"
+        )
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
         from ..embedding import Embedding

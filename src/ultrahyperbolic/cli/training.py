@@ -64,7 +64,7 @@ _WITH_RESUME = ("resume", "time_limit", "threads", *Keeping.__dataclass_fields__
 
 
 def hold(context: typer.Context, folder: Path) -> None:
-    """Keep other trainings out of a folder until the command ends."""
+    """Keep other commands from writing into a folder until this one ends."""
     from ..training.checkpoint import locked
 
     with refusing(BlockingIOError):
@@ -217,8 +217,8 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
     from ..training.checkpoint import CHECKPOINT
     from ..training.train import with_node_measures
 
-    graph, sample = task.execution.graph, task.execution.measuring is not None
-    found, code = cut_short(lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, sample=sample))
+    graph, seconds = task.execution.graph, task.execution.measuring
+    found, code = cut_short(lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, seconds=seconds))
     complete = embedding if found is None else found
     if code:
         asked.code = code
@@ -276,6 +276,7 @@ def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quie
     from ..embedding.store import RECORD
     from ..engines.communicator import versions
     from ..files import check_writable, read_sealed_json
+    from ..loop import Stopped
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
     from ..training.execution import Execution
 
@@ -295,7 +296,8 @@ def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quie
         )
     spent = 0.0 if checkpoint is None else checkpoint.seconds
     limit = record.training.time_limit if time_limit is None else round(spent + time_limit, 3)
-    if limit is not None and spent >= limit:
+    reached = written.stopped is not None and written.stopped.why is Stopped.TIME_LIMIT
+    if limit is not None and (spent >= limit or (reached and time_limit is None)):
         raise Refused(f"{folder} has reached its time limit of {limit:g} s: add --time-limit SECONDS to continue")
     if checkpoint is not None and there and written.stopped is None:
         # A record that is not complete belongs to the training of the checkpoint.

@@ -8,15 +8,15 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, Ints
-from ..checks import check_count
+from ..checks import check_choice, check_count
 from ..evaluation import evaluate
-from ..evaluation.clusters import clusters, width_of
+from ..evaluation.clusters import clusters, communities, width_of
 from ..evaluation.hierarchy import RankIntervals, delta, ranks_of
 from ..evaluation.summary import Near
 from ..graph import Graph, GraphError, as_graph
@@ -265,9 +265,14 @@ class Embedding:
         """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
-    def cluster(self) -> NDArray[np.int64]:
-        """The community of each node [n], by D_γ: 0 is the largest; see `ultrahyperbolic.evaluation.clusters`."""
+    def cluster(self, by: Literal["graph", "map"] = "graph") -> NDArray[np.int64]:
+        """The community of each node [n], 0 for the largest: by the weighted ties of the graph, or by distances."""
+        check_choice("by", by, ("graph", "map"))
         graph, recorded = self.ties, self.record.graph
+        if by == "graph":
+            if graph is None:
+                raise ValueError("the ties of this embedding are not known: find communities by='map'")
+            return communities(graph)
         ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self.points, self.space, pairs=ties, near=near, popularity=self.popularity)

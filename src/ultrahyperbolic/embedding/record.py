@@ -99,6 +99,7 @@ class Timing(_Record):
     seconds: float | None = None
     runs: int | None = None  # how many were trained at once
     backend: str | None = None
+    evaluation: float | None = None  # seconds of one of the loss
 
     def to_json(self) -> dict[str, Json]:
         """Plain data, without what is not known yet."""

@@ -160,10 +160,23 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; name a folder for the embedding")
-    if path.is_dir() and any((path / name).exists() for name in (TABLE, RECORD)) and not overwrite:
-        raise FileExistsError(f"{path} holds an embedding already: name another folder, or overwrite it (--overwrite)")
+    if path.is_dir() and not overwrite:
+        what = "an embedding already" if (path / TABLE).exists() else f"a {RECORD} that no training began with"
+        if (path / TABLE).exists() or ((path / RECORD).exists() and not _is_begun(path)):
+            raise FileExistsError(f"{path} holds {what}: name another folder, or overwrite it (--overwrite)")
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether a record is what a training wrote before its first iteration."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what has no seal
+            record = RunRecord.from_json(files.read_sealed_json(folder / RECORD))
+    except (OSError, ValueError):
+        return False
+    return record.training is not None and record.stopped is None
 
 
 def finish_save(folder: Path) -> None:

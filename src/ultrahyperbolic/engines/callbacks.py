@@ -49,19 +49,22 @@ def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: Bat
 
     A fixed bound on moves is as large as the whole cloud of points when they leave the pole, and throws it into
     disorder before ties have arranged it. Bounded by a share of the spread, the cloud unfolds and keeps its order.
+    Bounded moves wander as far as the root of their number: where iterations are left out each is longer, up to all of
+    the spread.
     """
 
-    def look(state: BatchState) -> None:
+    def look(state: BatchState, stride: float = 1.0) -> None:
         every = max(1, state.points.shape[1] // _SPREAD_NODES)
         for run, spec in enumerate(specs):
             if relative[run]:
                 spread = _spread_on(spec.space, state.points[run, ::every, : spec.space.ambient_dim])
                 if spread is not None and np.isfinite(spread):
-                    state.record["reach"][run] = spread
+                    longer = min(math.sqrt(stride), 1.0 / float(spec.schedule.max_step[0]))
+                    state.record["reach"][run] = spread * max(1.0, longer)
 
     if state.iteration == 0:
         look(state)
-    return Every(_LOOK_EVERY, lambda progress: look(progress.state))
+    return Every(_LOOK_EVERY, lambda progress: look(progress.state, progress.stride))
 
 
 def _spread_on(space: Space, points: Floats) -> float | None:

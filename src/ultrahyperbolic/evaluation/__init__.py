@@ -4,7 +4,7 @@ from ..graph.centrality import pagerank
 from ..graph.hops import components
 from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 from .closure import TriadicClosure, triadic_closure
-from .clusters import clusters
+from .clusters import clusters, communities
 from .directed import directed_measures
 from .hierarchy import (
     RankIntervals,
@@ -35,7 +35,8 @@ from .summary import SAMPLED_NODES, FromSamples, OverPairs, evaluate, from_sampl
 
 __all__ = [
     "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "RankIntervals", "Reconstruction",
-    "TriadicClosure", "ViolatedOrders", "baselines", "closeness", "clusters", "component_delta", "components", "delta",
+    "TriadicClosure", "ViolatedOrders", "baselines", "closeness", "clusters", "communities", "component_delta",
+    "components", "delta",
     "directed_measures", "evaluate", "from_samples", "hierarchy_spearman", "hold_out_edges", "leader_ranks",
     "link_prediction", "mean_average_precision", "mean_rank", "no_hierarchy", "no_tie_order", "norm_proxy",
     "over_nodes", "over_pairs", "pagerank", "precision_at_k", "rank_intervals", "ranks_of", "recall_at_1",

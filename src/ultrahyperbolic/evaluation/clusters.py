@@ -1,4 +1,4 @@
-"""Communities among the points: groups of nodes that are near each other by D_γ."""
+"""Communities: groups of nodes that are strongly tied, or near each other by D_γ."""
 
 import math
 from typing import Unpack
@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..checks import check_count
+from ..graph import Graph
 from ..pairs import PassOptions, Points, rows_of
 from ..spaces import Space
 
@@ -17,6 +18,25 @@ _USUAL = 5  # pairs per node that are joined by default
 _SPARE, _FEWEST, _MOST = 4, 16, 64
 
 
+def communities(graph: Graph) -> Ints:
+    """The community of each node of a graph: int64 [n], with 0 for the largest.
+
+    They are those of the greatest modularity, in which a tie counts by its weight, that Louvain's method finds (Blondel
+    et al. 2008): how many there are follows from the graph. Same graph, same communities, in whatever order it is
+    given. Small groups beside much larger ones may be merged, as modularity does.
+
+    >>> rows = [("a", "b", 5), ("c", "d", 5), ("d", "e", 5), ("b", "c", 1)]
+    >>> communities(Graph.from_edges(rows)).tolist()
+    [1, 1, 0, 0, 0]
+    """
+    order, found = graph.node_order, np.empty(graph.n_nodes, dtype=np.int64)
+    inner = graph.reordered(order)
+    given = np.lexsort(inner.edges.T)
+    first, second = inner.edges[given].T
+    found[order] = _communities(graph.n_nodes, first, second, inner.weights[given])
+    return found
+
+
 def clusters(
     points: Points,
     geometry: Space,
@@ -25,12 +45,11 @@ def clusters(
     near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
 ) -> Ints:
-    """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
+    """The community of each of the points [n, d] by their distances: int64 [n], with 0 for the largest.
 
     The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each
-    node with the nearest to it. In that graph, the communities are those of the greatest modularity that Louvain's
-    method finds (Blondel et al. 2008): how many there are follows from the graph. Same points, same communities. Small
-    groups beside much larger ones may be merged, as modularity does. ``near`` saves a pass where the nearest of each
+    node with the nearest to it. The communities are those of that graph, as `communities` finds them, without weights.
+    Same points, same communities. ``near`` saves a pass where the nearest of each
     point and how far they are is known, `width_of` columns each. ``options`` are those of
     `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is less that of both ends.
 
@@ -47,7 +66,8 @@ def clusters(
         given = np.array(points, dtype=np.float64) if isinstance(points, np.ndarray) else points
         found = rows_of(given, geometry, k=width_of(n, count), **options)
         near = found.indices, found.distances
-    return _communities(n, *_nearest_pairs(*near, count))
+    first, second = _nearest_pairs(*near, count)
+    return _communities(n, first, second, np.ones(len(first)))
 
 
 def width_of(n: int, pairs: int) -> int:
@@ -66,15 +86,17 @@ def _nearest_pairs(near: Ints, apart: Floats, count: int) -> tuple[Ints, Ints]:
     return codes[kept] // n, codes[kept] % n
 
 
-def _communities(n: int, first: Ints, second: Ints) -> Ints:
+def _communities(n: int, first: Ints, second: Ints, weights: Floats) -> Ints:
     """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m].
 
     Groups are numbered by size, the largest first; equal ones in the order of their first nodes.
     """
     import networkx as nx
 
+    if not len(first):
+        return np.arange(n)
     joined = nx.empty_graph(n)
-    joined.add_edges_from(zip(first.tolist(), second.tolist(), strict=True))
+    joined.add_weighted_edges_from(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True))
     searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
     best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)

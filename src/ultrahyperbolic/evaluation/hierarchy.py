@@ -19,7 +19,7 @@ from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.reference import popularity_array, popularity_of
 from ..spaces import Geometry, Space, manifold_of
-from .inputs import as_scores, check_points
+from .inputs import as_scores, check_points, in_order
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
@@ -36,8 +36,10 @@ def delta(points: Points, manifold: Space, graph: Graph | None = None, **options
     """
     if graph is not None:
         check_points(graph, points)
-        if (found := component_delta(graph, points, manifold, **options)) is not None:
-            return found
+        inner, inside, moved = in_order(graph, points, options)
+        found = component_delta(inner, inside, manifold, **moved)
+        found = rows_of(inside, manifold, **moved).sums if found is None else found
+        return found[positions_in(graph.node_order)]
     return rows_of(points, manifold, **options).sums
 
 

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
 from ..lazy import Tensor, torch
-from ..pairs import Points, tensor_of
+from ..pairs import PassOptions, Points, tensor_of
+from ..pairs.reference import popularity_array
 
 
 def check_points(graph: Graph, points: Points) -> None:
@@ -23,6 +24,14 @@ def check_points(graph: Graph, points: Points) -> None:
 
     if not (finite := check_finite("points", tensor_of(points))).ok:
         raise ValueError(finite.reason)
+
+
+def in_order(graph: Graph, points: Points, options: PassOptions) -> tuple[Graph, Points, PassOptions]:
+    """The same with the nodes in ``graph.node_order``: sums then have the same bits however a graph is given."""
+    order, moved = np.array(graph.node_order), options.copy()
+    popularity = popularity_array(options, len(points))
+    moved["popularity"] = None if popularity is None else popularity[order]
+    return graph.reordered(order), points[order], moved
 
 
 def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None) -> Floats:

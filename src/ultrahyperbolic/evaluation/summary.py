@@ -12,19 +12,20 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 from ..graph.centrality import pagerank
 from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
+from ..pairs.reference import popularity_array
 from ..progress import bar
 from ..spaces import Space, manifold_of
-from ..spaces.dissimilarities import Dissimilarity, former_measure
+from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, former_measure
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
-from .inputs import check_points, edge_tensor
+from .inputs import check_points, edge_tensor, in_order
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
 
 SAMPLED_NODES = 20_000
@@ -34,7 +35,6 @@ SAMPLED_NODES = 20_000
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
 # Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
 _TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
-_EPSILON = 1.0  # of the smoothed dissimilarity
 _NEAREST = 5
 # With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
 _CLOSENESS_NODES = 50_000
@@ -76,7 +76,8 @@ def evaluate(
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], the
+    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What a training has smoothed is
+    measured at its last ε, ``embedding.record.config["epsilon"][1]``. With ``popularity`` [n], the
     distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
     ``measure`` is a former name of ``dissimilarity``.
     """
@@ -94,6 +95,14 @@ def over_pairs(
     A graph of several components takes another over the pairs within each, for δ.
     """
     check_points(graph, points)
+    order = graph.node_order
+    graph, points, options = in_order(graph, points, options)
+    found = _over_pairs(graph, points, manifold, options, progress=progress)
+    back, (near, apart) = positions_in(order), found.nearest
+    return OverPairs(found.measures, found.delta[back], Near(order[near[back]], apart[back]))
+
+
+def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOptions, *, progress: bool) -> OverPairs:
     k = width_of(graph.n_nodes, graph.n_edges)
     if k < 1:
         none = np.empty((graph.n_nodes, 0))
@@ -172,7 +181,6 @@ def from_samples(
     *,
     nodes: int | None = None,
     seconds: float | None = None,
-    dissimilarity: Dissimilarity = "geodesic",
     popularity: Floats | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -183,17 +191,19 @@ def from_samples(
     is one of the package's.
     """
     check_points(graph, points)
+    order = graph.node_order
+    graph, points, inner = in_order(graph, points, PassOptions(popularity=popularity))
+    popularity = popularity_array(inner, graph.n_nodes)
     rng = np.random.default_rng(seed)
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
     drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
-    epsilon = _EPSILON if dissimilarity == "smoothed" else None
-    points, options = tensor_of(points).detach().double(), PassOptions(dissimilarity=dissimilarity)
-    options |= {"epsilon": epsilon, "popularity": popularity}
-    space, manifold = kernel_space(manifold, dissimilarity), manifold_of(manifold)
+    points, options = tensor_of(points).detach().double(), PassOptions(popularity=popularity)
+    space, manifold = kernel_space(manifold, "geodesic"), manifold_of(manifold)
     ties = edge_tensor(graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))])
     lengths = pair_distances(points, manifold, ties, **options).sort().values
     found = _Totals(graph, points, space, popularity, rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
+    size = size if seconds is None else min(size, _FEWEST)
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
             if start >= _FEWEST and seconds is not None and time.monotonic() - began > seconds:
@@ -208,7 +218,7 @@ def from_samples(
     violated, delta = violated_share(graph.classes[among], far), found.delta()
     measures = found.measures() | {"tie_order": 1.0 - violated} | correlations(graph, delta)
     measures["measured_nodes"] = float(count)
-    return FromSamples(_defined(measures), delta)
+    return FromSamples(_defined(measures), delta[positions_in(order)])
 
 
 def delta_from_samples(graph: Graph, points: Points, manifold: Space, popularity: Floats | None = None) -> Floats:
@@ -240,7 +250,7 @@ class _Totals:
         from ..objective.tables import half_chord_table, value_and_slope
 
         w = half_chord_table(self.points[nodes], self.points, self.space)
-        distances, _ = value_and_slope(w, self.space, _EPSILON)
+        distances, _ = value_and_slope(w, self.space, SMOOTHING)
         if self.popularity is not None:
             distances = distances - (self.popularity[nodes][:, None] + self.popularity)
         distances[torch.arange(len(nodes)), torch.from_numpy(nodes)] = 0.0

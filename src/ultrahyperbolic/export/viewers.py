@@ -18,6 +18,7 @@ from ..arrays import Floats
 from ..checks import check_choice, check_count
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
+from ..evaluation import communities
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
 from ..graph.ids import check_texts
@@ -191,23 +192,23 @@ def _xml_names(embedding: Embedding, graph: Graph) -> tuple[list[str], list[str]
 
 def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
-    known = _known(embedding, graph) | {"community": _communities(embedding)}
+    known = _known(embedding, graph) | {"community": _communities(embedding, graph)}
     known |= {f"x{k}": column for k, column in enumerate(embedding.points.T)}
     return {name: ("long" if values.dtype.kind == "i" else "double", values.tolist()) for name, values in known.items()}
 
 
-def _communities(embedding: Embedding) -> NDArray[np.int64]:
+def _communities(embedding: Embedding, graph: Graph) -> NDArray[np.int64]:
     """[n] those that ``cluster`` wrote, where it did; else they are found now."""
     kept = embedding.attributes.get("cluster")
-    return embedding.cluster() if kept is None or kept.dtype.kind != "i" else kept.astype(np.int64)
+    return communities(graph) if kept is None or kept.dtype.kind != "i" else kept.astype(np.int64)
 
 
 def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
     """The network as VOSviewer documents it: ids and clusters are numbers from 1."""
     names = _names(embedding, graph)
     shown = [label or node for label, node in zip(names.get("label", names["node"]), names["node"], strict=True)]
-    columns = (shown, _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding), graph.degree, graph.strength,
-               embedding.rank)  # fmt: skip
+    places, groups = _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding, graph)
+    columns = shown, places, groups, graph.degree, graph.strength, embedding.rank
     items = [
         {
             "id": number, "label": label, "x": float(x), "y": float(y), "cluster": int(group) + 1,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
-from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity, former_measure
+from ..spaces.dissimilarities import METHODS, SMOOTHING, Dissimilarity, check_dissimilarity, former_measure
 from .arguments import Check, as_generator, as_size, check_finite, check_rows, format_row, validate, validate_scalars
 from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
@@ -169,7 +169,7 @@ class Manifold(Primitives):
         """Length of the geodesic, or of a once-broken one where there is none."""
         return self.dist(x, y)
 
-    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
+    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = SMOOTHING) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±d²: a dissimilarity with a finite slope on the light cone."""
         check_positive("epsilon", epsilon)
         return smooth(self.sqdist(x, y), epsilon)

@@ -18,9 +18,8 @@ from ..objective import SCOPES, RankedPairs, SampledLoss, SampleSizes, Scope
 from ..objective.ranking import Tables, both_stretched, loss_of_distances, stretched
 from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
-from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
+from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, check_dissimilarity
 
-_SMOOTHING = 0.1
 _TABLES = Tables._fields[2:]
 
 
@@ -88,7 +87,7 @@ class RankingLoss(nn.Module):
         check_positive("spring", spring, zero=True)
         self.manifold, self.temperature, self.scope, self.seed = manifold, temperature, scope, as_integer("seed", seed)
         self.dissimilarity = check_dissimilarity(dissimilarity)
-        self.epsilon = _SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
+        self.epsilon = SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
         manifold.pair_function(self.dissimilarity, self.epsilon)  # raises here rather than in forward
         self.n_nodes, self._most, self._silent, self._sampler = pairs.n_nodes, 0, 0, None
         self.spring = spring
@@ -148,7 +147,7 @@ class RankingLoss(nn.Module):
         if self.training:
             self.iteration += 1
         space = kernel_space(self.manifold, self.dissimilarity)
-        settings = [space.radius, self.temperature, self.epsilon or _SMOOTHING, self.spring]
+        settings = [space.radius, self.temperature, self.epsilon or SMOOTHING, self.spring]
         there, which = points.detach(), [sampler, self.seed, space.time, space.kind]
         loss, gradient = _sampled(there, now, which, settings)
         value: Tensor = loss + ((points - there) * gradient).sum()  # the loss, with this gradient

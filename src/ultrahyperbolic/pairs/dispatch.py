@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from ..checks import check_choice, check_count, check_positive
 from ..lazy import Tensor, torch
 from ..spaces import Geometry, Space, manifold_of
-from ..spaces.dissimilarities import Dissimilarity
+from ..spaces.dissimilarities import SMOOTHING, Dissimilarity
 from . import reference
 from .arrays import RowArrays, pair_lengths, row_arrays
 from .kinds import KernelSpace, kernel_space
@@ -27,7 +27,6 @@ Points: TypeAlias = "Tensor | Floats"
 
 # Once loaded, the compiled passes are faster from 100 nodes on, but others are done with 1,000 before they are loaded.
 _COMPILED_NODES = 1000
-_SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 _USUAL = PassOptions(dissimilarity="geodesic", epsilon=None, backend="auto", popularity=None)
 
@@ -194,7 +193,7 @@ def _prepared(
         if backend == "numba":
             raise ValueError(f"backend 'numba': {why}; use 'reference'") from None
         return None
-    epsilon = _SMOOTHING if epsilon is None else epsilon
+    epsilon = SMOOTHING if epsilon is None else epsilon
     check_positive("epsilon", epsilon)
     block_rows = reference.block_rows_of(options)
     from .numba.reducers import prepare

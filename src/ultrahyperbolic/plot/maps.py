@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arrays import Bools, Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..embedding.answers import Labels, label_texts
-from ..evaluation.clusters import clusters
+from ..evaluation import clusters, communities
 from ..graph import Graph
 from ..pairs import rows_of
 from ..spaces import Space
@@ -215,7 +215,7 @@ Column = Kinds | Numbers
 
 def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
     """What the nodes at ``rows`` can be coloured by, communities first."""
-    found: list[Column] = [_by_size(COMMUNITIES, communities(embedding, rows), numbered=True)]
+    found: list[Column] = [_by_size(COMMUNITIES, communities_of(embedding, graph, rows), numbered=True)]
     for name, values in ((name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"):
         if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
             found.append(Numbers(name, values.astype(np.float64)))
@@ -227,13 +227,17 @@ def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Colum
     return found
 
 
-def communities(embedding: Embedding, rows: Ints) -> Ints:
-    """The community of each node at ``rows``: by the column ``cluster`` where there is one, else by distance."""
+def communities_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Ints:
+    """The community of each node at ``rows``: the column ``cluster`` where there is one, else by the ties.
+
+    Of some of the nodes, or where no ties are known, it is that by distances.
+    """
     known = embedding.attributes.get("cluster")
     if known is not None:
         return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
     if len(rows) == len(embedding):
-        return embedding.cluster()[rows]
+        ties = embedding.ties if graph is None else graph
+        return (embedding.cluster("map") if ties is None else communities(ties))[rows]
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
     return clusters(embedding.points[rows], embedding.space, popularity=popularity)
 

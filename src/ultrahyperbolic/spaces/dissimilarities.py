@@ -16,6 +16,8 @@ METHODS: dict[Dissimilarity, str] = {
     "extrinsic": "extrinsic_dist",
     "distance": "dist",
 }
+SMOOTHING = 0.1
+"""ε of the smoothed dissimilarity where none is given: a training has its own."""
 _FORMER: dict[str, Dissimilarity] = {method: name for name, method in METHODS.items()}
 
 

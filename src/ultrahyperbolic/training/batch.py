@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -66,13 +67,18 @@ class Batch:
                 spent=self.spent,
                 losses_so_far=before_that,
                 seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
+                # A preset is the paper's own schedule, and cut off as it is.
+                scheduled=0 if configs[0].preset else configs[0].descents,
                 share=partial(_decided, state, self.machine),
             )
             # Whatever happened, nothing is worse than where it started, if losses compare, which those of parts do not;
             # whoever cannot wait takes what there is.
             after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
+            evaluation: float | None = None
             if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
+                began = time.monotonic()
                 after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
+                evaluation = time.monotonic() - began
                 machine = resolve(self.machine, n := self.problem.pairs.n_nodes)
                 worse = ~np.isfinite(after)
                 if machine.backend == "sampled" or ends_exactly(n, machine):
@@ -82,7 +88,8 @@ class Batch:
                 best=np.where(worse[:, None, None], start, state.best),
                 best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
             )
-            return Computed(state, outcome, before, np.where(worse, before, after), finishing.rest, engine.name)
+            after = np.where(worse, before, after)
+            return Computed(state, outcome, before, after, finishing.rest, engine.name, evaluation)
 
 
 class Computed(NamedTuple):
@@ -98,6 +105,8 @@ class Computed(NamedTuple):
     """Why a run rests."""
     engine: str
     """Its name."""
+    evaluation: float | None
+    """Seconds of an evaluation; None where none was made in the end."""
 
 
 def _decided(state: BatchState, machine: Machine, decision: Decision) -> Decision:

@@ -16,7 +16,7 @@ from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, REPORT, TABLE, finish_save
 from ..engines.base import FIELDS, OF_NODES, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
-from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
+from ..files import SEAL, alone, digest_of, holder, lock, remove_leftovers, replace_files
 from ..loop import Checkpoint, Progress
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -31,19 +31,25 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 class Checkpoints:
     """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every`` seconds.
 
-    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint.
+    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint. Where time is
+    short, the last is of the moment before iterations were left out: with more time, a training goes on from there.
     """
 
     def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:
         self.folder, self.record, self.every = folder, record, every
         self.last = time.monotonic()
         self.latest: Progress[BatchState] | None = None
+        self.hurried = False
 
     def __call__(self, progress: Progress[BatchState]) -> None:
         """Write a checkpoint where one is due."""
-        self.latest = progress
-        if time.monotonic() - self.last >= self.every:
+        if self.hurried:
+            return
+        self.latest, self.hurried = progress, progress.hurried
+        if self.hurried or time.monotonic() - self.last >= self.every:
             self.write_latest()
+        if self.hurried:
+            self.latest = None
 
     def write_latest(self) -> None:
         """Write where the training stands, due or not: when it stops."""
@@ -113,7 +119,7 @@ def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str =
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one training, where locks exist; ``BlockingIOError`` where another holds it.
+    """Hold a folder to write into, where locks exist; ``BlockingIOError`` where another process holds it.
 
     What killed processes have left is removed, and a save that one of them had half done is completed.
     """
@@ -124,8 +130,9 @@ def locked(folder: Path) -> Iterator[None]:
     names = (TABLE, RECORD, CHECKPOINT, REPORT)
     try:
         if handle is not None and lock(handle) is False:
-            text = f"{folder} is being trained into by another process: wait for it, or name another folder"
-            raise BlockingIOError(text)
+            number = holder(handle)
+            who = "another process" if number is None else f"process {number}"
+            raise BlockingIOError(f"{who} is writing into {folder}: wait for it, or name another folder")
         if any(left for name in names for left in folder.glob(f".{name}.*")):
             with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
                 if certain:

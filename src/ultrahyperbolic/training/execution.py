@@ -15,12 +15,10 @@ from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
-from ..engines.registry import check_processes, ends_exactly, make_engine, others_met, resolve, unfit
-from ..evaluation import SAMPLED_NODES
-from ..evaluation.summary import drawn_nodes
+from ..engines.registry import check_processes, ends_exactly, make_engine, resolve, unfit
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Stopped
+from ..loop import Callback, Checkpoint
 from ..options import complete
 from .config import Settings, TrainingConfig
 from .continued import start_from
@@ -33,17 +31,11 @@ from .train import TimeLimit, batches, check_memory, embed_best, embed_many, gra
 log = logging.getLogger("ultrahyperbolic")
 # A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
 _LONG, _MANY = 10.0, 1e9
-# Of a time limit: the share that measures may take, and their fewest seconds; seconds of the report; the most that is
-# kept for both; and how much later than that a training may end before it is said.
-_MEASURING, _SHORTEST, _REPORT, _AFTER, _LATE = 0.1, 1.0, 2.0, 0.2, 1.2
-# With time for less than this share of the iterations, samples alone are taken if they allow this many times more.
-_FEW, _MORE = 0.25, 2.0
-# Evaluations of an iteration of the finish, about, and the share of a time limit that is planned for.
-_EVALUATIONS, _PLANNED = 1.25, 0.85
-# Measures take as long as this many evaluations, about.
-_MEASURES = 15.0
-# Iterations that are timed, and the fewest that a schedule is fitted to.
-_TIMED, _FEWEST = 3, 20
+# The share of a time limit that is kept for measures and the report, and seconds that measures may take in any case: to
+# sample takes about as long, as torch is imported for it.
+_AFTER, _SHORTEST = 0.1, 5.0
+# Evaluations of an iteration of the finish, about, and iterations that are timed.
+_EVALUATIONS, _TIMED = 1.25, 3
 
 
 class Execution:
@@ -60,9 +52,7 @@ class Execution:
         graph.require_trainable()
         self.graph, self.quiet = graph, quiet
         self.selection: Selection | None = None
-        self.measuring: float | None = None
-        """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
-        self._fitted, self._shortened, self._after = False, False, 0.0
+        self._fitted = False
         if isinstance(plan.where, UsualGeometry) and plan.asked["preset"] is None:
             plan = plan.but(plan.where.for_nodes(graph.n_nodes))
         self.configs = configure(plan, graph)
@@ -176,69 +166,32 @@ class Execution:
         return all(has_memory(problem_of(self.graph, some), some, self.machine) for some in self._batches(self.configs))
 
     def _fit(self) -> None:
-        """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""
+        """Take samples where all pairs do not fit into memory."""
         if self._fitted:
             return
-        self._fitted, limit = True, self.plan.asked["time_limit"]
+        self._fitted = True
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             n, backend = self.graph.n_nodes, self.machine.backend
             how = "by samples" if backend == "sampled" else "on parts of them"
             self._say(f"{n:,} nodes have too many pairs to look at all: training {how} (backend {backend})")
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
-        if limit is not None and self.plan.asked["preset"] is None:
-            asked = self.configs[0].iterations
-            self._fit_time(limit)
-            self._shortened = self.configs[0].iterations < asked
+
+    @property
+    def measuring(self) -> float | None:
+        """Seconds for the measures; None for no limit, or one of training alone."""
+        return None if self._kept is None else max(_SHORTEST, 0.5 * self._kept)
+
+    @property
+    def _kept(self) -> float | None:
+        """Seconds of a time limit for measures and the report."""
+        limit = self.plan.asked["time_limit"]
+        return None if limit is None or self._began == math.inf else _AFTER * limit
 
     @property
     def _spent(self) -> float:
         """Seconds of the time limit that are gone, or kept for measures and the report."""
-        return max(time.monotonic() - self._began, 0.0) + self._after
-
-    def _fit_time(self, limit: float) -> None:
-        whole = self.configs
-        self.configs, least = self._fitted_to(limit, whole)
-        fitted, asked = self.configs[0].iterations, whole[0].iterations
-        said = fitted >= _FEW * asked
-        if not said and (sampled := self._fit_samples(limit, whole)) is not None:
-            said, least = True, sampled
-        if least > _LATE * limit:
-            self._say(f"a time limit of {limit:g} s is too short: the shortest training takes about {in_words(least)}")
-        elif not said:
-            self._say(f"a time limit of {limit:g} s leaves time for {fitted} of {asked} iterations")
-
-    def _fit_samples(self, limit: float, whole: list[TrainingConfig]) -> float | None:
-        """Train on parts alone and say why, if there is time for many more iterations then; how long it takes."""
-        fitted, asked = self.configs[0].iterations, whole[0].iterations
-        why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
-        if self.machine.backend == "reference":
-            if self._take_samples(why):
-                self.configs, seconds = self._fitted_to(limit, [replace(each, finish=0.0) for each in self.configs])
-                return seconds
-        elif whole[0].parts > 1 and whole[0].finish > 0.0:
-            alone, seconds = self._fitted_to(limit, [replace(each, finish=0.0) for each in whole])
-            if alone[0].iterations >= _MORE * fitted:
-                self.configs = alone
-                self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training on parts alone")
-                return seconds
-        return None
-
-    def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> tuple[list[TrainingConfig], float]:
-        """The trainings with as many iterations as fit, and the seconds that the whole command takes then."""
-        batch = self._batches(configs)[-1]
-        pace = Pace.of(self.graph, batch, self.machine)
-        after = pace.measuring(self.graph.n_nodes, others_met(self.machine, self.graph.n_nodes))
-        if after > _MEASURING * limit:
-            after = self.measuring = max(_SHORTEST, _MEASURING * limit)
-        self._after = min(after + _REPORT, _AFTER * limit)
-        fitted = pace.fitted(configs[0], (limit - self._spent) * len(batch) / len(configs))
-        seconds = self._spent + pace.expected(fitted) * len(configs) / len(batch)
-        if fitted.iterations == configs[0].iterations:
-            return configs, seconds
-        # Of fewer moves each is longer.
-        made = configure(self.plan.but(iterations=fitted.iterations), self.graph)
-        return made if configs[0].finish else [replace(config, finish=0.0) for config in made], seconds
+        return max(time.monotonic() - self._began, 0.0) + (self._kept or 0.0)
 
     def _say(self, words: str) -> None:
         if not self.quiet:
@@ -269,13 +222,9 @@ class Execution:
             log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
     def _as_asked(self, record: RunRecord) -> RunRecord:
-        """With what was asked for and chosen, and with the time limit where that is why there were few iterations."""
+        """With what was asked for and chosen."""
         chosen = None if self.selection is None else self.selection.to_json()
-        ending = record.stopped
-        if self._shortened and ending is not None and ending.why is Stopped.ITERATIONS:
-            limit = self.plan.asked["time_limit"]
-            ending = ending._replace(text=f"{ending.text}, all that fit into the time limit of {limit:g} s")
-        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]), stopped=ending)
+        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
 
 
 @dataclass(frozen=True)
@@ -299,20 +248,6 @@ class Pace:
         """Seconds that a training takes at most."""
         finish = config.iterations - config.descents
         return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
-
-    def measuring(self, n_nodes: int, meets: int) -> float:
-        """Seconds that the measures of a graph take, about, if a node meets ``meets`` others in an iteration."""
-        if n_nodes <= SAMPLED_NODES:
-            return _MEASURES * self.evaluation
-        return _MEASURES * self.descent * drawn_nodes(n_nodes) / meets
-
-    def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
-        """The training, with fewer iterations if there is no time for all."""
-        expected = self.expected(config)
-        if expected <= _PLANNED * limit:
-            return config
-        fewer = int(config.iterations * _PLANNED * limit / expected)
-        return replace(config, iterations=min(config.iterations, max(_FEWEST, fewer)))
 
 
 def _timed(

@@ -107,8 +107,7 @@ class Plan:
             where = {"dim": config.flat, "flat": True}
         usual: Settings = {**complete({}), "beta": -1.0}
         given: Settings = {name: value for name, value in self.asked.items() if name not in _LOCATING}
-        if given.pop("time_limit") is not None:
-            given["iterations"] = config.iterations
+        del given["time_limit"]
         said = where | given | {"seed": self.asked["seed"]}
         kept = {name: value for name, value in said.items() if name == "seed" or value not in (usual[name], None)}
         return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")

@@ -50,7 +50,7 @@ class TensorBoard:
         # The state goes on, so that what may turn out to be the last is noted now.
         values = [self._values(progress, run) for run in range(len(self.writers))]
         self.unwritten = progress, values
-        if last or not progress.iteration % EVERY:
+        if last or progress.passes(EVERY):
             self._write(progress, values, counted=last or self.counting <= _COUNTING * progress.seconds)
 
     def close(self) -> None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
+# Measures of all pairs take as long as this many evaluations of the loss, about.
+_MEASURES = 15.0
 _HERE = Machine()
 
 
@@ -57,7 +59,7 @@ class TimeLimit(NamedTuple):
     spent: float = 0.0
     """Of these, what comes before the training and after it."""
     measuring: float | None = None
-    """Of these, measures from a sample; None for the usual ones."""
+    """Of these, what measures may take."""
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
@@ -212,7 +214,7 @@ def embed_many(
         found = communicator().perform(batch, [show, *(_outside(callback, back) for callback in callbacks)], asked)
     found = found._replace(state=found.state.reordered(back))
     heights = np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
-    timing = Timing(started, found.outcome.seconds, len(configs), found.engine)
+    timing = Timing(started, found.outcome.seconds, len(configs), found.engine, found.evaluation)
     embeddings = [_embedding(graph, config, found, number, heights, timing) for number, config in enumerate(configs)]
     if found.outcome.ending.why is Stopped.INTERRUPTED:
         performed = found.outcome.losses.shape[1]
@@ -305,7 +307,14 @@ def measured(
 ) -> Embedding:
     """The embedding with all measures in its record; it keeps what that found of all pairs."""
     embedding = with_pair_measures(graph, embedding, quiet=quiet, device=device, seconds=seconds)
-    return with_node_measures(graph, embedding, quiet=quiet, sample=seconds is not None)
+    return with_node_measures(graph, embedding, quiet=quiet, seconds=seconds)
+
+
+def _is_sampled(graph: Graph, embedding: Embedding, seconds: float | None) -> bool:
+    """Whether measures come from some of the nodes: all pairs are too many, or would take longer than ``seconds``."""
+    expected = _MEASURES * (embedding.record.timing.evaluation or 0.0)
+    late = seconds is not None and expected > seconds and embedding.space.quadric is not None
+    return graph.n_nodes > SAMPLED_NODES or late
 
 
 def with_pair_measures(
@@ -313,31 +322,30 @@ def with_pair_measures(
 ) -> Embedding:
     """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples.
 
-    With ``seconds`` they come from the nodes that there is time for.
+    Where it would take longer than ``seconds``, they come from the nodes that there is time for.
     """
     points: Points = embedding.points
     space: Space = embedding.space
     if str(device or "cpu") != "cpu":
         points, space = tensor_of(points).to(device), deepcopy(embedding.manifold).to(device)
-    if graph.n_nodes > SAMPLED_NODES or (seconds is not None and space.quadric is not None):
+    if _is_sampled(graph, embedding, seconds):
         estimated = from_samples(
             graph, points, space, seconds=seconds, popularity=embedding.popularity, progress=not quiet
         )
         embedding.remember(estimated.delta, None)
-        if not quiet:
+        if not quiet and (some := int(estimated.measures["measured_nodes"])) < graph.n_nodes:
             log.warning(
-                "measures and ranks are estimated from %d of %d nodes, and closeness from 256; run.json has standard "
-                "errors", estimated.measures["measured_nodes"], graph.n_nodes,
-            )  # fmt: skip
+                f"measures and ranks are estimated from {some} of {graph.n_nodes} nodes; run.json has standard errors"
+            )
         return _with_measures(embedding, estimated.measures)
     found = over_pairs(graph, points, space, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return _with_measures(embedding, found.measures)
 
 
-def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, sample: bool = False) -> Embedding:
-    """Beside those it has, the measures that need no distances; of a large graph, or to ``sample``, from some nodes."""
-    sample = sample or graph.n_nodes > SAMPLED_NODES
+def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, seconds: float | None = None) -> Embedding:
+    """Beside those it has, the measures that need no distances; of a large graph, or with few ``seconds``, sampled."""
+    sample = _is_sampled(graph, embedding, seconds)
     found = over_nodes(graph, embedding.points, progress=not quiet, sample=sample)
     return _with_measures(embedding, found | measures_of_directions(embedding, graph))
 
