@@ -138,7 +138,8 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
-        score = "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
+        goal = f" ({escape(str(found['goal']))})" if "goal" in found else ""  # of earlier versions
+        score = "held-out accuracy" if found.get("by") == "links" else f"score{goal}"
         columns[score] = _cell("score", ".4f")
         columns |= {head: _cell(key, ".3f") for head, key in _MEASURES.items()}
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
@@ -183,15 +184,17 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
             "Held-out errors: how often a tie that was hidden from training lies farther apart than an untied pair. "
             "For this and for violated orders, chance level is 50 % and 0 % is best."
         )
+    usual = "The score is the mean of mAP and tie order (mAP alone where all weights are equal); 1 is best."
     said = {
         "links": "Held-out accuracy: how often a tie that was hidden from training lies closer together than an untied "
         "pair. Chance level is 0.5; 1 is best.",
+        # The goals of earlier versions.
         "neighbours": "The score is mAP; 1 is best.",
         "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
         "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
         "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is best.",
     }
-    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), ""))
+    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), usual))
     error = any(is_number(row.get("difference_error")) for row in rows)
     over = ", mean over the seeds ± its standard error" if error else ""
     return f"{what} Difference from the best: after the same number of iterations{over}."
