@@ -11,7 +11,7 @@ tables of the docs from such files.
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
 ``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
-``choice``       the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
+``choice``       the geometry that is chosen, against the best that ``--runs`` has
 ``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
 """
@@ -41,7 +41,7 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.inputs import USUAL, Choice
-from ultrahyperbolic.training.method import GOALS
+from ultrahyperbolic.training.method import score
 from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.select import choose
 
@@ -135,23 +135,24 @@ def longer(asked: Namespace) -> Figures:
 
 
 def choice(asked: Namespace) -> Figures:
-    """The geometry that is chosen for neighbours, against the best of those that ``run`` trained, and what it costs."""
-    runs = load(asked.runs)
-    if runs.get("run:goal", "balanced") != "neighbours":
-        raise SystemExit("choice compares fixed geometries of the same goal: run --goal neighbours, then --runs FILE")
-    cells, place = Cells(runs), asked.how.place
+    """The geometry that is chosen, against the best of those that ``run`` trained, and what it costs."""
+    cells, place = Cells(load(asked.runs)), asked.how.place
     figures: Figures = {}
     differences: dict[str, list[float]] = {}
     for name in asked.names:
         loaded = load_graph(name, asked.folder)
         graph, stem = loaded.graph, f"choice:{name}"
-        fixed = {key: cells.value(name, key, "new", "map") for key, geometry in KEYS.items() if geometry.dim == DIM}
-        fixed = {key: value for key, value in fixed.items() if not math.isnan(value)}
+        trained = {
+            key: mean(cells.value(name, key, "new", what) for what in ("map", "tie_order"))
+            for key, geometry in KEYS.items()
+            if geometry.dim == DIM
+        }
+        fixed = {key: value for key, value in trained.items() if not math.isnan(value)}
         if not fixed:
-            raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
+            raise SystemExit(f"no score of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        options = complete({"goal": "neighbours", "iterations": asked.how.iterations, **vars(place)})
+        options = complete({"iterations": asked.how.iterations, **vars(place)})
         plan = Plan(Choice.of(DIM), options)
         carried_out(plan.but(iterations=20), graph)  # which compiles
         for seed in range(asked.seeds):
@@ -159,20 +160,20 @@ def choice(asked: Namespace) -> Figures:
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()
-            scores.append(measure(graph, geometry, points, place, embedding.popularity).measures["map"])
+            scores.append(score(measure(graph, geometry, points, place, embedding.popularity).measures))
             chosen.append(geometry.name)
             ratios.append(spent / alone)
             where: dict[str, Any] = {"device": place.device, "threads": place.threads, "quiet": True}
             where |= {} if asked.iterations is None else {"iterations": asked.iterations}
-            agree.append(select(graph, dim=DIM, goal="neighbours", seed=seed, **where).best == geometry)
+            agree.append(select(graph, dim=DIM, seed=seed, **where).best == geometry)
         figures |= {
-            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/map": mean(scores),
-            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_map": fixed[best],
+            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/score": mean(scores),
+            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_score": fixed[best],
             f"{stem}/time_ratio": mean(ratios), f"{stem}/select_agrees": mean(agree),
         }  # fmt: skip
         differences.setdefault(loaded.half, []).append(mean(scores) - fixed[best])
         print(
-            f"{name}: {figures[f'{stem}/geometry']}, mAP {mean(scores):.3f} against {fixed[best]:.3f} of "
+            f"{name}: {figures[f'{stem}/geometry']}, score {mean(scores):.3f} against {fixed[best]:.3f} of "
             f"{KEYS[best].name}; {mean(ratios):.2f} times one training; select agrees in {mean(agree):.0%}", flush=True,
         )  # fmt: skip
     figures |= {f"choice:{half}/difference": mean(values) for half, values in differences.items()}
@@ -269,7 +270,6 @@ def main() -> None:
     made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks")
     made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
-    made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
     made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
     made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
     made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
@@ -278,7 +278,7 @@ def main() -> None:
     asked = made.parse_args()
     if asked.threads:
         torch.set_num_threads(asked.threads)
-    asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations, None, asked.goal)
+    asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations)
     asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
     asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
     asked.names = asked.graphs or of_half(asked.half)

@@ -3,7 +3,6 @@
   python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
   python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
   python benchmarks/truth.py board       the measures and the agreement between runs on the graphs of the board
-  python benchmarks/truth.py goals       the same of the four goals, by two seeds, and their processor time
   python benchmarks/truth.py directed    height, neighbours both ways and all ordered pairs of directed graphs
   python benchmarks/truth.py held-out    the direction of a tenth of the one-way ties, hidden: ours and SpringRank's
   python benchmarks/truth.py flows       a ring, a tree whose leaves lead back to the root, a symmetric graph
@@ -19,7 +18,7 @@ alpha 0.01; `undirected` is an embedding without the directions. All ties but th
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +43,6 @@ from ultrahyperbolic.graph.centrality import pagerank
 from ultrahyperbolic.graph.heights import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.plot import plane
-from ultrahyperbolic.training.method import GOALS, Goal
 from ultrahyperbolic.training.start import SpectralStart
 
 SEEDS = ORDERS = 3
@@ -73,9 +71,7 @@ OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
 DIRECTED = {"cs-hiring": True, "worm": False, "law-advice": True, "ht-advice": False, "foodweb-benguela": True}
 
 
-def trained(
-    graph: Graph, seeds: int = SEEDS, orders: int = ORDERS, goal: Goal = "balanced"
-) -> tuple[Floats, list[Figures]]:
+def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> tuple[Floats, list[Figures]]:
     """δ [seeds · orders, n] of bare embeddings, of rows and nodes in several orders; measures and processor time."""
     deltas, measures = [], []
     (i, j), n = graph.edges.T, graph.n_nodes
@@ -85,7 +81,7 @@ def trained(
         shuffled = Graph.from_arrays(at[i[rows]], at[j[rows]], graph.weights[rows], ids=n)
         for seed in range(seeds):
             began = time.process_time()
-            run = uh.embed(shuffled, goal=goal, seed=seed, quiet=True)
+            run = uh.embed(shuffled, seed=seed, quiet=True)
             measures.append({**run.record.measures, "seconds": time.process_time() - began})
             deltas.append(run.delta[at])
     return np.array(deltas), measures
@@ -202,34 +198,29 @@ def outside(folder: Path) -> Figures:
     return figures
 
 
-def board(folder: Path, names: Sequence[str], goals: Mapping[str, Goal], seeds: int, orders: int) -> Figures:
-    """Means over the runs of the measures, how far two runs agree, and the means over the graphs of each half.
-
-    ``goals`` has each goal under the first part of its keys; ``time`` is that of the processor, relative to the first.
-    """
+def board(folder: Path, names: Sequence[str]) -> Figures:
+    """Means over the runs of the measures, how far two runs agree, and the means over the graphs of each half."""
     figures: Figures = {}
-    for name, (stem, goal) in itertools.product(names, goals.items()):
+    for name in names:
         graph = load_graph(name, folder).graph
-        uh.embed(graph, goal=goal, iterations=20, quiet=True)  # which compiles, untimed
-        delta, measures = trained(graph, seeds, orders, goal)
+        uh.embed(graph, iterations=20, quiet=True)  # which compiles, untimed
+        delta, measures = trained(graph)
         mine = {key: bench.mean(each.get(key, math.nan) for each in measures) for key in ANSWERS}
         mine["rho_closeness"] = bench.mean(spearmanr(-row, closeness(graph))[0] for row in delta)
         # Orders of one seed train nearly alike: pairs of different seeds are the harder ones.
-        pairs = [(a, b) for a, b in itertools.combinations(range(len(delta)), 2) if (b - a) % seeds]
+        pairs = [(a, b) for a, b in itertools.combinations(range(len(delta)), 2) if (b - a) % SEEDS]
         agree = [float(spearmanr(delta[a], delta[b])[0]) for a, b in pairs]
         mine |= {"stability": bench.mean(agree), "least_stability": min(agree)}
         tops = [set(np.argsort(row)[:5].tolist()) for row in delta]
         mine["first_five"] = bench.mean(len(tops[a] & tops[b]) for a, b in pairs)
-        figures |= {f"{stem}{name}:{key}": value for key, value in mine.items()}
-        print(goal, name, *(f"{key} {value:.3f}" for key, value in mine.items()), flush=True)
-    for half, stem, key in itertools.product(("looked", "unseen", "both"), goals, mine):
-        some = [figures[f"{stem}{name}:{key}"] for name in of_half(half) if name in names]
-        figures[f"{stem}{half}:{key}"] = min(some, default=math.nan) if key == "least_stability" else bench.mean(some)
-    for stem in goals:
-        figures[f"{stem}both:time"] = figures[f"{stem}both:seconds"] / figures[f"{next(iter(goals))}both:seconds"]
-    shown = (*mine, "time")
-    rows = [[goal, *(bench.cell(figures[f"{stem}both:{key}"]) for key in shown)] for stem, goal in goals.items()]
-    print(bench.table(["goal", *shown], rows))
+        figures |= {f"{name}:{key}": value for key, value in mine.items()}
+        print(name, *(f"{key} {value:.3f}" for key, value in mine.items()), flush=True)
+    halves = ("looked", "unseen", "both")
+    for half, key in itertools.product(halves, mine):
+        some = [figures[f"{name}:{key}"] for name in of_half(half) if name in names]
+        figures[f"{half}:{key}"] = min(some, default=math.nan) if key == "least_stability" else bench.mean(some)
+    rows = [[half, *(bench.cell(figures[f"{half}:{key}"]) for key in mine)] for half in halves]
+    print(bench.table(["graphs", *mine], rows))
     return figures
 
 
@@ -410,13 +401,12 @@ def main() -> None:
     made = bench.parser(__doc__)
     parts: dict[str, Callable[[Path, int], Figures]] = {
         "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at),
-        "board": lambda at, _: board(at, options.graphs, {"": "balanced"}, SEEDS, ORDERS),
-        "goals": lambda at, _: board(at, options.graphs, {f"{goal}:": goal for goal in GOALS}, 2, 1),
+        "board": lambda at, _: board(at, options.graphs),
         "directed": directed, "held-out": held_out, "flows": lambda *_: flows(),
         "dup-div": lambda _, seeds: dup_div(4 * seeds), "worm": lambda at, _: worm(at, options.plot),
     }  # fmt: skip
     made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
-    made.add_argument("--graphs", nargs="+", default=of_half("both"), metavar="NAME", help="of board and goals: these")
+    made.add_argument("--graphs", nargs="+", default=of_half("both"), metavar="NAME", help="of board: these")
     made.add_argument("--seeds", type=int, default=5, help="splits of held-out, a quarter of dup-div's (default: 5)")
     made.add_argument("--plot", type=Path, default=Path("worm.png"), help="of worm: draw it here (default: worm.png)")
     bench.add_folder(made)

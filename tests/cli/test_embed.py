@@ -156,7 +156,6 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--signature flat --dim 2", {"flat": 2, "p": None}),
         ("--signature 2,1 --beta -0.5", {"p": 2, "q": 1, "beta": -0.5}),
         ("--temperature 0.02", {"temperature": [0.02, 0.02]}),
-        ("--goal neighbours", {"start": "spectral"}),
         ("--seeds 2 --seed 3", {"finish": 0.15}),
         ("--stop converged", {"stop": "converged"}),
         ("--temperature 0.1,0.02", {"temperature": [0.1, 0.02]}),

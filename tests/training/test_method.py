@@ -12,7 +12,7 @@ from tests.plans import configure
 from ultrahyperbolic import TrainingConfig
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import embed_many
-from ultrahyperbolic.training.method import GOALS, default_iterations, recipe
+from ultrahyperbolic.training.method import default_iterations, recipe, score
 
 KARATE = uh.datasets.karate()
 
@@ -81,28 +81,20 @@ def test_weights_are_heard_only_in_their_order():
     assert np.array_equal(first.points, second.points)
 
 
-@pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("where", [{"p": 2, "q": 2}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}])
-def test_every_goal_can_be_trained_for_everywhere(goal, where):
-    embedding = uh.embed(KARATE, **where, goal=goal, iterations=60, quiet=True)
+def test_every_kind_of_geometry_can_be_trained(where):
+    embedding = uh.embed(KARATE, **where, iterations=60, quiet=True)
     assert embedding.record.result.final_loss < embedding.record.result.start_loss
 
 
-def test_goals_train_in_their_own_way():
-    configs = {goal: recipe(TrainingConfig(2, 2), KARATE, goal) for goal in GOALS}
-    assert len(set(configs.values())) == 3
-    assert configs["neighbours"] == configs["ties"]  # which differ in what chooses a geometry
-    assert configs["hierarchy"].centrality > configs["balanced"].centrality > configs["ties"].centrality > 0.0
-    with pytest.raises(ValueError, match="goal must be one of balanced, hierarchy, neighbours, ties, got 'fun'"):
-        uh.embed(KARATE, goal="fun", quiet=True)
-    with pytest.raises(ValueError, match="goal 'ties' says how to train, and so does preset 'paper': give one"):
-        uh.embed(KARATE, goal="ties", preset="paper", quiet=True)
+def test_the_score_is_the_mean_of_neighbours_and_tie_order():
+    assert score({"map": 0.9, "tie_order": 0.5, "spearman_all": 0.1, "recall_at_1": 0.0}) == pytest.approx(0.7)
+    assert score({"map": 0.4, "spearman_all": 0.9}) == 0.4, "no tie is stronger where all weights are equal"
 
 
 def test_nodes_have_popularity_unless_told_otherwise():
-    assert all(configure(KARATE, goal=goal)[0].popularity for goal in GOALS)
-    assert not configure(KARATE, goal="neighbours", popularity=False)[0].popularity
-    assert configure(KARATE, popularity=True)[0].popularity
+    assert configure(KARATE)[0].popularity
+    assert not configure(KARATE, popularity=False)[0].popularity
     large = ring(3000, 1)
     plain, offset = (configure(large, popularity=given)[0].max_step[0] for given in (False, True))
     assert plain / offset == pytest.approx(15 ** (1 / 2 - 1 / 6))
