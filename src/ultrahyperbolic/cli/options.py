@@ -55,9 +55,9 @@ TITLE = "The title of the report; default: the last one given, or the name of th
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
+Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 # An option of earlier versions, which no help shows.
 Goal = Annotated[str | None, typer.Option("--goal", hidden=True)]
-Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 
 
 def _reading(help: str, metavar: str | None = None, *, default: Any = None, common: bool = False) -> Option:
@@ -189,7 +189,7 @@ def _with_parameters(
 
 
 def check_goal(goal: str | None, *, quiet: bool) -> None:
-    """Say that the option of earlier versions changes nothing, where it was given."""
+    """Note that --goal, of earlier versions, changes nothing."""
     if goal is not None and not quiet:
         note(f"--{GOAL_IS_IGNORED}")
 
