@@ -76,7 +76,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
 	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/truth.py goals --graphs lesmis tree_with_cycles power_law
+	$(BIN)/python benchmarks/truth.py board --graphs lesmis tree_with_cycles power_law
 	$(BIN)/python benchmarks/cost.py scaling
 	$(BIN)/python benchmarks/cost.py evaluation
 	$(BIN)/python benchmarks/report.py

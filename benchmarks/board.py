@@ -11,8 +11,7 @@ tables of the docs from such files.
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
 ``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
-``choice``       the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
-``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
+``choice``       the geometry that is chosen, against the best that ``--runs`` has
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
 """
 
@@ -27,25 +26,26 @@ from typing import Any
 import board_run
 import numpy as np
 import torch
-from bench import Figures, Floats, Ints, Value, add_folder, load, mean, parser, save
+from bench import Figures, Floats, Value, add_folder, load, mean, parser, save
 from board_graphs import Loaded, depths_known, load_graph, of_half
 from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
 
-from ultrahyperbolic import datasets, embed, select
+from ultrahyperbolic import datasets, select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.engines.base import Machine
-from ultrahyperbolic.evaluation import closeness, leader_ranks, ranks_of
+from ultrahyperbolic.evaluation import leader_ranks
 from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.graph.flow import centrality_of
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.inputs import USUAL, Choice
-from ultrahyperbolic.training.method import GOALS
+from ultrahyperbolic.training.method import score
 from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.select import choose
 
-SEEDS = {"karate": 100, "ranks": 20}
+SEEDS = {"karate": 100}
 DIM = 4
 
 
@@ -135,23 +135,24 @@ def longer(asked: Namespace) -> Figures:
 
 
 def choice(asked: Namespace) -> Figures:
-    """The geometry that is chosen for neighbours, against the best of those that ``run`` trained, and what it costs."""
-    runs = load(asked.runs)
-    if runs.get("run:goal", "balanced") != "neighbours":
-        raise SystemExit("choice compares fixed geometries of the same goal: run --goal neighbours, then --runs FILE")
-    cells, place = Cells(runs), asked.how.place
+    """The geometry that is chosen, against the best of those that ``run`` trained, and what it costs."""
+    cells, place = Cells(load(asked.runs)), asked.how.place
     figures: Figures = {}
     differences: dict[str, list[float]] = {}
     for name in asked.names:
         loaded = load_graph(name, asked.folder)
         graph, stem = loaded.graph, f"choice:{name}"
-        fixed = {key: cells.value(name, key, "new", "map") for key, geometry in KEYS.items() if geometry.dim == DIM}
-        fixed = {key: value for key, value in fixed.items() if not math.isnan(value)}
+        trained = {
+            key: mean(cells.value(name, key, "new", what) for what in ("map", "tie_order"))
+            for key, geometry in KEYS.items()
+            if geometry.dim == DIM
+        }
+        fixed = {key: value for key, value in trained.items() if not math.isnan(value)}
         if not fixed:
-            raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
+            raise SystemExit(f"no score of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        options = complete({"goal": "neighbours", "iterations": asked.how.iterations, **vars(place)})
+        options = complete({"iterations": asked.how.iterations, **vars(place)})
         plan = Plan(Choice.of(DIM), options)
         carried_out(plan.but(iterations=20), graph)  # which compiles
         for seed in range(asked.seeds):
@@ -159,20 +160,20 @@ def choice(asked: Namespace) -> Figures:
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()
-            scores.append(measure(graph, geometry, points, place, embedding.popularity).measures["map"])
+            scores.append(score(measure(graph, geometry, points, place, embedding.popularity).measures))
             chosen.append(geometry.name)
             ratios.append(spent / alone)
             where: dict[str, Any] = {"device": place.device, "threads": place.threads, "quiet": True}
             where |= {} if asked.iterations is None else {"iterations": asked.iterations}
-            agree.append(select(graph, dim=DIM, goal="neighbours", seed=seed, **where).best == geometry)
+            agree.append(select(graph, dim=DIM, seed=seed, **where).best == geometry)
         figures |= {
-            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/map": mean(scores),
-            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_map": fixed[best],
+            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/score": mean(scores),
+            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_score": fixed[best],
             f"{stem}/time_ratio": mean(ratios), f"{stem}/select_agrees": mean(agree),
         }  # fmt: skip
         differences.setdefault(loaded.half, []).append(mean(scores) - fixed[best])
         print(
-            f"{name}: {figures[f'{stem}/geometry']}, mAP {mean(scores):.3f} against {fixed[best]:.3f} of "
+            f"{name}: {figures[f'{stem}/geometry']}, score {mean(scores):.3f} against {fixed[best]:.3f} of "
             f"{KEYS[best].name}; {mean(ratios):.2f} times one training; select agrees in {mean(agree):.0%}", flush=True,
         )  # fmt: skip
     figures |= {f"choice:{half}/difference": mean(values) for half, values in differences.items()}
@@ -191,40 +192,17 @@ def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
     return execution.configs[0].geometry, embedding, time.perf_counter() - began
 
 
-def intervals(loaded: Loaded, seeds: int, how: How) -> tuple[Ints, Ints]:
-    """The least and the largest rank of each node [n] that ``embed(seeds=)`` gives."""
-    words: dict[str, Any] = {"seeds": seeds, "iterations": how.iterations, "device": how.place.device}
-    result: Any = embed(loaded.graph, threads=how.place.threads, quiet=True, **words).rank_intervals
-    return np.asarray(result.low), np.asarray(result.high)
-
-
-def ranks(asked: Namespace) -> Figures:
-    """How often the rank of a node, trained from other seeds, lies in the interval that some seeds gave it."""
-    figures: Figures = {"ranks:seeds": asked.seeds, "ranks:further": asked.further}
-    for name in asked.graphs or ("karate", "lesmis", "nips"):
-        loaded = load_graph(name, asked.folder)
-        low, high = intervals(loaded, asked.seeds, asked.how)
-        jobs = [Job(USUAL, asked.seeds + seed) for seed in range(asked.further)]
-        trainings = train(loaded, jobs, "new", asked.how)
-        seen = np.stack([ranks_of(delta) for delta in deltas(loaded, trainings, asked.how)])
-        varies = (seen.min(0) < seen.max(0)) | (low < high)
-        inside = float(((seen >= low) & (seen <= high))[:, varies].mean()) if varies.any() else 1.0
-        width = float(np.median((high - low)[varies])) if varies.any() else 0.0
-        stem = f"ranks:{name}"
-        figures |= {f"{stem}/inside": inside, f"{stem}/varying": int(varies.sum()), f"{stem}/median_width": width}
-        print(
-            f"{name}: inside in {inside:.1%} over {varies.sum()} nodes of {len(low)}, median width {width}", flush=True
-        )
-    return figures
-
-
 def depth(asked: Namespace) -> Figures:
-    """Whether δ follows the depth below the root, which nothing was trained on; degree and closeness beside it."""
+    """Whether δ follows the depth below the root, which nothing was trained on, beside centralities of the graph."""
     figures: Figures = {}
     for name in asked.graphs or ("karate", *depths_known()):
         loaded = load_graph(name, asked.folder)
         graph, stem = loaded.graph, f"depth:{name}"
-        scores = {"degree": graph.degree.astype(np.float64), "strength": graph.strength, "closeness": closeness(graph)}
+        scores = {
+            "degree": graph.degree.astype(np.float64),
+            "strength": graph.strength,
+            "centrality": centrality_of(graph).values,
+        }
         others = {other: central(loaded, score) for other, score in scores.items()}
         figures |= board_run.about(loaded) | {f"{stem}/{other}": value for other, value in others.items()}
         print(f"{name}: " + ", ".join(f"{other} {value:.3f}" for other, value in others.items()))
@@ -253,7 +231,7 @@ def central(loaded: Loaded, score: Floats) -> float:
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
     "run": run_part, "table": table_part, "karate": karate, "nips": nips, "longer": longer, "choice": choice,
-    "ranks": ranks, "depth": depth,
+    "depth": depth,
 }  # fmt: skip
 
 
@@ -266,10 +244,8 @@ def main() -> None:
     made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
     made.add_argument("--geometries", nargs="+", default=list(KEYS), choices=KEYS, metavar="KEY", help=", ".join(KEYS))
     made.add_argument("--which", default="new", help="of run: new, paper, or both with a comma (default: new)")
-    made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks")
-    made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
+    made.add_argument("--seeds", type=int, help="3; 100 of karate")
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
-    made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
     made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
     made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
     made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
@@ -278,7 +254,7 @@ def main() -> None:
     asked = made.parse_args()
     if asked.threads:
         torch.set_num_threads(asked.threads)
-    asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations, None, asked.goal)
+    asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations)
     asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
     asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
     asked.names = asked.graphs or of_half(asked.half)

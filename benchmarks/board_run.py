@@ -19,7 +19,6 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.config import Stop, TrainingConfig, configured
-from ultrahyperbolic.training.method import Goal
 from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.presets import coauthor_settings
 from ultrahyperbolic.training.train import embed_many
@@ -57,8 +56,6 @@ class How:
     place: Machine = field(default_factory=Machine)
     iterations: int | None = None
     stop: Stop | None = None
-    goal: Goal = "balanced"
-    """Of trainings as they are now."""
 
 
 def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Trained]:
@@ -89,7 +86,7 @@ def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
         recipe = coauthor_settings(q=geometry.q)
         authors = configured(recipe, p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed)
         return replace(authors, iterations=how.iterations or authors.iterations)
-    recipe = {"preset": "paper"} if paper else {"goal": how.goal}
+    recipe = {"preset": "paper"} if paper else {}
     asked = {"iterations": how.iterations, "stop": how.stop, "seed": job.seed, **recipe, **vars(how.place)}
     (config,) = configure(Plan(geometry, complete(asked)), loaded.graph)
     return config
@@ -137,9 +134,9 @@ def run(
 ) -> Figures:  # fmt: skip
     """Train what the file does not hold yet, and write it after every graph; return all that it holds then."""
     kept = load([path] if path else [])
-    settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop, "run:goal": how.goal}
+    settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop}
     if any(kept.get(key, value) != value for key, value in settings.items()):
-        raise SystemExit(f"{path} was trained with other iterations, another stop or goal: name another file")
+        raise SystemExit(f"{path} was trained with other iterations or another stop: name another file")
     kept |= settings
     began = time.monotonic()
     for done, name in enumerate(names, 1):

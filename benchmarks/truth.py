@@ -1,9 +1,8 @@
 """Is the ranking a property of the graph, and is it true? A bare `embed` on graphs whose centre is known.
 
-  python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
-  python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
+  python benchmarks/truth.py textbook    the most central node first, ρ of δ and centrality, agreement of runs
+  python benchmarks/truth.py outside     ρ of centralities with a truth from elsewhere
   python benchmarks/truth.py board       the measures and the agreement between runs on the graphs of the board
-  python benchmarks/truth.py goals       the same of the four goals, by two seeds, and their processor time
   python benchmarks/truth.py directed    height, neighbours both ways and all ordered pairs of directed graphs
   python benchmarks/truth.py held-out    the direction of a tenth of the one-way ties, hidden: ours and SpringRank's
   python benchmarks/truth.py flows       a ring, a tree whose leaves lead back to the root, a symmetric graph
@@ -11,15 +10,15 @@
   python benchmarks/truth.py worm        a picture of the neurons of C. elegans by their heights
 
 A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart count once.
-``outside`` has planted trees and directed graphs; an interval is over bootstraps of the nodes, `start` is the value
-before training, `control` that with the truth shuffled among nodes of like degree. SpringRank is that of the weights,
-alpha 0.01; `undirected` is an embedding without the directions. All ties but the hidden ones are trained on.
+``outside`` has planted trees, and graphs without their directions; an interval is over bootstraps of the nodes.
+SpringRank is that of the weights, alpha 0.01; `undirected` is an embedding without the directions. All ties but the
+hidden ones are trained on.
 """
 
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,16 +35,13 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.evaluation import closeness
 from ultrahyperbolic.evaluation.directed import directed_measures
-from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.graph.centrality import pagerank
+from ultrahyperbolic.graph.centrality import eigenvector, pagerank
+from ultrahyperbolic.graph.flow import centrality_of
 from ultrahyperbolic.graph.heights import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.plot import plane
-from ultrahyperbolic.training.method import GOALS, Goal
-from ultrahyperbolic.training.start import SpectralStart
 
 SEEDS = ORDERS = 3
 
@@ -73,9 +69,7 @@ OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
 DIRECTED = {"cs-hiring": True, "worm": False, "law-advice": True, "ht-advice": False, "foodweb-benguela": True}
 
 
-def trained(
-    graph: Graph, seeds: int = SEEDS, orders: int = ORDERS, goal: Goal = "balanced"
-) -> tuple[Floats, list[Figures]]:
+def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> tuple[Floats, list[Figures]]:
     """δ [seeds · orders, n] of bare embeddings, of rows and nodes in several orders; measures and processor time."""
     deltas, measures = [], []
     (i, j), n = graph.edges.T, graph.n_nodes
@@ -85,7 +79,7 @@ def trained(
         shuffled = Graph.from_arrays(at[i[rows]], at[j[rows]], graph.weights[rows], ids=n)
         for seed in range(seeds):
             began = time.process_time()
-            run = uh.embed(shuffled, goal=goal, seed=seed, quiet=True)
+            run = uh.embed(shuffled, seed=seed, quiet=True)
             measures.append({**run.record.measures, "seconds": time.process_time() - began})
             deltas.append(run.delta[at])
     return np.array(deltas), measures
@@ -114,24 +108,24 @@ def rho(a: Floats, b: Floats, kinds: Sequence[Sequence[int]]) -> float:
 
 
 def textbook() -> Figures:
-    """Graphs of textbooks: the centre, closeness, and how far runs agree."""
+    """Graphs of textbooks: the centre, ρ of δ and centrality, and how far runs agree."""
     figures: Figures = {}
     for name, make in TEXTBOOK.items():
         graph = uh.as_graph(make())
         hops = hops_from(graph, np.arange(graph.n_nodes)).astype(np.float64)
-        far, kinds = hops.sum(1), kinds_of(graph, hops)
+        far, kinds, central = hops.sum(1), kinds_of(graph, hops), centrality_of(graph).values
         delta, _ = trained(graph)
-        figures[f"{name}:centre_first"] = bench.mean(float(far[row.argmin()] == far.min()) for row in delta)
-        figures[f"{name}:rho_closeness"] = min(rho(row, far, kinds) for row in delta)
+        figures[f"{name}:centre_first"] = float(far[central.argmax()] == far.min())
+        figures[f"{name}:rho_centrality"] = min(rho(-row, central, kinds) for row in delta)
         figures[f"{name}:stability"] = min(rho(a, b, kinds) for a, b in itertools.combinations(delta, 2))
         print(*(f"{key} {value:.3f}" for key, value in figures.items() if key.startswith(f"{name}:")), flush=True)
-    for key in ("centre_first", "rho_closeness", "stability"):
+    for key in ("centre_first", "rho_centrality", "stability"):
         figures[f"mean:{key}"] = bench.mean(figures[f"{name}:{key}"] for name in TEXTBOOK)
     return figures
 
 
 def centralities(graph: Graph) -> dict[str, Floats]:
-    """Seven centralities [n], the higher the more central."""
+    """Our centrality and seven others [n], the higher the more central."""
     drawn = nx.Graph()
     drawn.add_nodes_from(range(graph.n_nodes))
     drawn.add_weighted_edges_from(
@@ -139,12 +133,12 @@ def centralities(graph: Graph) -> dict[str, Floats]:
     )
     by_node = {
         "closeness": nx.closeness_centrality(drawn),
-        "eigenvector": nx.eigenvector_centrality(drawn, max_iter=100_000, weight="weight"),
         "core": nx.core_number(drawn),
         "betweenness": nx.betweenness_centrality(drawn),
     }
     arrays = {name: np.array([found[i] for i in range(graph.n_nodes)], dtype=float) for name, found in by_node.items()}
-    return {"degree": graph.degree.astype(float), "strength": graph.strength, "pagerank": pagerank(graph), **arrays}
+    ours = {"centrality": centrality_of(graph).values, "eigenvector": eigenvector(graph), "pagerank": pagerank(graph)}
+    return {**ours, "degree": graph.degree.astype(float), "strength": graph.strength, **arrays}
 
 
 def truths(folder: Path) -> Iterator[tuple[str, Graph, Floats]]:
@@ -153,83 +147,66 @@ def truths(folder: Path) -> Iterator[tuple[str, Graph, Floats]]:
         made = GENERATED[name].make()
         assert made.depth is not None
         yield name, made.graph(name), -made.depth.astype(float)
-    yield from known(folder, OUTSIDE)
+    yield from known(folder / "directed", OUTSIDE)
+    yield from known(folder / "truth", dict.fromkeys(("cortex", "macaques", "kangaroos"), False))
 
 
 def known(folder: Path, names: dict[str, bool], directed: bool = False) -> Iterator[tuple[str, Graph, Floats]]:
-    """The same of the directed graphs of a folder, the truth turned round where the name has True."""
+    """The same of the graphs of a folder, the truth turned round where the name has True."""
     for name, reverse in names.items():
-        ties = folder / "directed" / f"{name}.tsv.gz"
+        ties = folder / f"{name}.tsv.gz"
         if not ties.exists():
             print(f"{name}: not in {folder}")
             continue
-        graph = uh.read_graph(ties, directed=directed)
-        rows = (folder / "directed" / f"{name}.nodes.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        graph = uh.read_graph(ties, directed=directed, skip_bad_rows=True)
+        rows = (folder / f"{name}.nodes.tsv").read_text(encoding="utf-8").splitlines()[1:]
         values = {node: float(value) for node, value in (row.split("\t")[:2] for row in rows)}
         truth = np.array([values.get(str(node), np.nan) for node in graph.ids])
         yield name, graph, -truth if reverse else truth
 
 
 def outside(folder: Path) -> Figures:
-    """ρ with a truth from elsewhere, beside the centralities."""
+    """ρ with a truth from elsewhere of centralities of the graph, with an interval of ours, and of δ."""
     figures: Figures = {}
     for name, graph, truth in truths(folder):
-        some = np.flatnonzero(~np.isnan(truth))
-
-        def agreement(score: Floats, rows: np.ndarray = some, truth: Floats = truth) -> float:
-            return float(spearmanr(score[rows], truth[rows]).statistic)
-
-        delta, _ = trained(graph)
-        rng = np.random.default_rng(0)
+        some, rng = np.flatnonzero(~np.isnan(truth)), np.random.default_rng(0)
+        scores = centralities(graph) | {"delta": -uh.embed(graph, quiet=True).delta}
+        figures |= {f"{name}:{key}": float(spearmanr(score[some], truth[some])[0]) for key, score in scores.items()}
         draws = [rng.choice(some, len(some)) for _ in range(200)]
-        own = [agreement(-row) for row in delta]
-        boots = [agreement(-delta[0], rows) for rows in draws]
-        shuffled = truth.copy()
-        fifth = np.minimum(4, (5 * (rankdata(graph.degree[some], "ordinal") - 1) / len(some)).astype(int))
-        for part in range(5):
-            there = some[fifth == part]
-            shuffled[there] = shuffled[rng.permutation(there)]
-        start = SpectralStart(graph)(Geometry(3, 3), 0)
-        before = uh.Embedding(graph.ids, start, Geometry(3, 3).manifold, graph=graph).delta
-        others = {key: agreement(score) for key, score in centralities(graph).items()}
-        figures[f"{name}:rho"] = bench.mean(own)
-        figures |= {f"{name}:low": float(np.quantile(boots, 0.05)), f"{name}:high": float(np.quantile(boots, 0.95))}
-        figures |= {f"{name}:start": agreement(-before), f"{name}:control": agreement(-delta[0], some, shuffled)}
-        figures |= {f"{name}:{key}": value for key, value in others.items()}
-        best = max(others, key=lambda key: others[key])
-        figures[f"{name}:behind_best"] = others[best] - figures[f"{name}:rho"]
-        print(name, f"rho {figures[f'{name}:rho']:.3f}", f"best {best} {others[best]:.3f}", flush=True)
+        boots = [float(spearmanr(scores["centrality"][rows], truth[rows])[0]) for rows in draws]
+        low, high = np.nanquantile(boots, (0.05, 0.95)).tolist()
+        figures |= {f"{name}:low": low, f"{name}:high": high}
+    names = list(dict.fromkeys(key.split(":")[0] for key in figures))
+    heads = [*scores, "low", "high"]
+    figures |= {f"mean:{key}": bench.mean(figures[f"{name}:{key}"] for name in names) for key in heads}
+    rows = [[name, *(bench.cell(figures[f"{name}:{key}"]) for key in heads)] for name in [*names, "mean"]]
+    print(bench.table(["graph", *heads], rows))
     return figures
 
 
-def board(folder: Path, names: Sequence[str], goals: Mapping[str, Goal], seeds: int, orders: int) -> Figures:
-    """Means over the runs of the measures, how far two runs agree, and the means over the graphs of each half.
-
-    ``goals`` has each goal under the first part of its keys; ``time`` is that of the processor, relative to the first.
-    """
+def board(folder: Path, names: Sequence[str]) -> Figures:
+    """Means over the runs of the measures, how far two runs agree, and the means over the graphs of each half."""
     figures: Figures = {}
-    for name, (stem, goal) in itertools.product(names, goals.items()):
+    for name in names:
         graph = load_graph(name, folder).graph
-        uh.embed(graph, goal=goal, iterations=20, quiet=True)  # which compiles, untimed
-        delta, measures = trained(graph, seeds, orders, goal)
+        uh.embed(graph, iterations=20, quiet=True)  # which compiles, untimed
+        delta, measures = trained(graph)
         mine = {key: bench.mean(each.get(key, math.nan) for each in measures) for key in ANSWERS}
-        mine["rho_closeness"] = bench.mean(spearmanr(-row, closeness(graph))[0] for row in delta)
+        mine["rho_centrality"] = bench.mean(spearmanr(-row, centrality_of(graph).values)[0] for row in delta)
         # Orders of one seed train nearly alike: pairs of different seeds are the harder ones.
-        pairs = [(a, b) for a, b in itertools.combinations(range(len(delta)), 2) if (b - a) % seeds]
+        pairs = [(a, b) for a, b in itertools.combinations(range(len(delta)), 2) if (b - a) % SEEDS]
         agree = [float(spearmanr(delta[a], delta[b])[0]) for a, b in pairs]
         mine |= {"stability": bench.mean(agree), "least_stability": min(agree)}
         tops = [set(np.argsort(row)[:5].tolist()) for row in delta]
         mine["first_five"] = bench.mean(len(tops[a] & tops[b]) for a, b in pairs)
-        figures |= {f"{stem}{name}:{key}": value for key, value in mine.items()}
-        print(goal, name, *(f"{key} {value:.3f}" for key, value in mine.items()), flush=True)
-    for half, stem, key in itertools.product(("looked", "unseen", "both"), goals, mine):
-        some = [figures[f"{stem}{name}:{key}"] for name in of_half(half) if name in names]
-        figures[f"{stem}{half}:{key}"] = min(some, default=math.nan) if key == "least_stability" else bench.mean(some)
-    for stem in goals:
-        figures[f"{stem}both:time"] = figures[f"{stem}both:seconds"] / figures[f"{next(iter(goals))}both:seconds"]
-    shown = (*mine, "time")
-    rows = [[goal, *(bench.cell(figures[f"{stem}both:{key}"]) for key in shown)] for stem, goal in goals.items()]
-    print(bench.table(["goal", *shown], rows))
+        figures |= {f"{name}:{key}": value for key, value in mine.items()}
+        print(name, *(f"{key} {value:.3f}" for key, value in mine.items()), flush=True)
+    halves = ("looked", "unseen", "both")
+    for half, key in itertools.product(halves, mine):
+        some = [figures[f"{name}:{key}"] for name in of_half(half) if name in names]
+        figures[f"{half}:{key}"] = min(some, default=math.nan) if key == "least_stability" else bench.mean(some)
+    rows = [[half, *(bench.cell(figures[f"{half}:{key}"]) for key in mine)] for half in halves]
+    print(bench.table(["graphs", *mine], rows))
     return figures
 
 
@@ -240,7 +217,7 @@ def spring_rank(graph: Graph) -> Floats:
 def directed(folder: Path, seeds: int) -> Figures:
     """ρ with the truth, high at the source (that of a centrality may be negative), and how well ties are found."""
     figures: Figures = {}
-    for name, graph, truth in known(folder, DIRECTED, directed=True):
+    for name, graph, truth in known(folder / "directed", DIRECTED, directed=True):
         n, (arcs, weights), some, plain = graph.n_nodes, graph.arcs, ~np.isnan(truth), replace(graph, directions=None)
         runs, others = ([uh.embed(g, seed=k, quiet=True) for k in range(seeds)] for g in (graph, plain))
         out, into = (np.bincount(ends, minlength=n).astype(np.float64) for ends in arcs.T)
@@ -272,7 +249,7 @@ def directed(folder: Path, seeds: int) -> Figures:
 def held_out(folder: Path, splits: int) -> Figures:
     """The share of hidden one-way ties whose direction is right."""
     figures: Figures = {}
-    for name, graph, _ in known(folder, DIRECTED, directed=True):
+    for name, graph, _ in known(folder / "directed", DIRECTED, directed=True):
         assert graph.directions is not None
         ours, theirs, one_way = [], [], np.flatnonzero((graph.directions == 0.0).any(1))
         for split in range(splits):
@@ -410,13 +387,12 @@ def main() -> None:
     made = bench.parser(__doc__)
     parts: dict[str, Callable[[Path, int], Figures]] = {
         "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at),
-        "board": lambda at, _: board(at, options.graphs, {"": "balanced"}, SEEDS, ORDERS),
-        "goals": lambda at, _: board(at, options.graphs, {f"{goal}:": goal for goal in GOALS}, 2, 1),
+        "board": lambda at, _: board(at, options.graphs),
         "directed": directed, "held-out": held_out, "flows": lambda *_: flows(),
         "dup-div": lambda _, seeds: dup_div(4 * seeds), "worm": lambda at, _: worm(at, options.plot),
     }  # fmt: skip
     made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
-    made.add_argument("--graphs", nargs="+", default=of_half("both"), metavar="NAME", help="of board and goals: these")
+    made.add_argument("--graphs", nargs="+", default=of_half("both"), metavar="NAME", help="of board: these")
     made.add_argument("--seeds", type=int, default=5, help="splits of held-out, a quarter of dup-div's (default: 5)")
     made.add_argument("--plot", type=Path, default=Path("worm.png"), help="of worm: draw it here (default: worm.png)")
     bench.add_folder(made)

@@ -135,7 +135,7 @@ def test_the_readme_quotes_the_comparison():
         "Poincaré": "gensim",
         "node2vec": "node2vec",
         "UMAP": "UMAP",
-        "ours": "ours, neighbours",
+        "ours": "ours",
     }
     part = {"neighbours": "map", "tie order": "tie_order", "CPU seconds": "cpu"}
     measure = ""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
@@ -65,7 +66,7 @@ def test_an_option_is_added_in_two_files(tmp_path):
 def test_settings_of_a_training_have_the_names_of_options():
     """An option that no code reads by its name is a field of the configuration."""
     fields = set(TrainingConfig.__dataclass_fields__)
-    read = {"p", "q", "dim", "flat", "signature", "product", "beta", "by", "goal", "seeds", "time_limit"}
+    read = {"p", "q", "dim", "flat", "signature", "product", "beta", "by", "seeds", "time_limit"}
     computing = {name for name, declared in OPTIONS.items() if declared.option.panel == "Computing"}
     assert set(OPTIONS) <= fields | read | computing
 
@@ -80,6 +81,25 @@ def test_options_that_are_given_win():
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match=r"there is no option 'colour'; the options are"):
         uh.embed("karate", colour=3)
+
+
+SHORT = {"iterations": 12, "quiet": True}
+
+
+@pytest.mark.parametrize(
+    "trained",
+    [
+        lambda **goal: uh.embed("karate", dim=2, **SHORT, **goal).points,
+        lambda **goal: [row.scores for row in uh.select("karate", dim=1, **SHORT, **goal).rows],
+        lambda **goal: uh.UltrahyperbolicEmbedding(p=1, q=1, iterations=3, seed=0, **goal).fit_transform("karate"),
+    ],
+    ids=["embed", "select", "scikit-learn"],
+)
+def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
+    with pytest.warns(FutureWarning, match="^goal no longer changes anything: .* so leave it out$") as said:
+        found = trained(goal="hierarchy")
+    assert [warning.filename for warning in said] == [__file__]
+    assert np.array_equal(found, trained())
 
 
 def test_every_option_says_what_it_is():

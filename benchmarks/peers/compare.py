@@ -9,7 +9,7 @@
 
 ``run`` trains each peer in its own environment, from three seeds, on the whole graph and without a tenth of its ties,
 and adds to the file of ``--json`` what that does not hold yet. ``closure`` ranks hypernyms in 5 dimensions, by the
-published protocol and by ours. WordNet's nouns need a GPU: ``closure --graphs nouns --peers neighbours --seeds 1
+published protocol and by ours. WordNet's nouns need a GPU: ``closure --graphs nouns --peers ours --seeds 1
 --option signature=3,2 --option device=cuda``. CPU seconds are of the training alone, ``process_cpu`` of all.
 """
 
@@ -78,10 +78,8 @@ PEERS = {
     "sphere": Peer("geoopt Sphere", "geoopt", options={"space": "sphere"}),
 }
 OURS = {
-    "neighbours": Peer("ours, neighbours", "ours", options={"goal": "neighbours"}),
-    "balanced": Peer("ours, balanced", "ours", options={"goal": "balanced"}),
-    "q22": Peer("Q^{2,2}, balanced", "ours", options={"goal": "balanced", "signature": "2,2"}),
-    "q22_neighbours": Peer("Q^{2,2}, neighbours", "ours", options={"goal": "neighbours", "signature": "2,2"}),
+    "ours": Peer("ours", "ours"),
+    "q22": Peer("Q^{2,2}", "ours", options={"signature": "2,2"}),
 }
 ALL = PEERS | OURS
 GRAPHS = (

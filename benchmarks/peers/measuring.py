@@ -9,11 +9,12 @@ import torch
 from bench import Floats, Ints
 from torch import Tensor
 
-from ultrahyperbolic.evaluation import closeness, link_prediction, over_pairs, pagerank
+from ultrahyperbolic.evaluation import link_prediction, over_pairs, pagerank
 from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.evaluation.links import HeldOut
 from ultrahyperbolic.geometry import Euclidean, Geometry, Manifold
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.graph.flow import centrality_of
 
 MEASURES = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all", "mean_rank")
 Function = Callable[[Tensor, Tensor], Tensor]
@@ -107,7 +108,11 @@ def depth_agreement(score: Floats, depth: Ints) -> float:
 
 def centralities(graph: Graph, depth: Ints) -> dict[str, float]:
     """Depth agreement of what needs no embedding."""
-    scores = {"degree": graph.degree.astype(np.float64), "pagerank": pagerank(graph), "closeness": closeness(graph)}
+    scores = {
+        "degree": graph.degree.astype(np.float64),
+        "pagerank": pagerank(graph),
+        "centrality": centrality_of(graph).values,
+    }
     return {name: depth_agreement(score, depth) for name, score in scores.items()}
 
 

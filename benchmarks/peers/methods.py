@@ -156,11 +156,11 @@ def geoopt(given: Given) -> Placed:
 
 
 def ours(given: Given) -> Placed:
-    """``embed(graph, dim=, goal=)``, the choice of a geometry included unless ``signature`` (p,q) is given."""
+    """``embed(graph, dim=)``, the choice of a geometry included unless ``signature`` (p,q) is given."""
     import ultrahyperbolic as uh
 
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
-    words: dict[str, Any] = {key: value for key, value in given.options.items() if key in ("goal", "scope")}
+    words: dict[str, Any] = {key: value for key, value in given.options.items() if key == "scope"}
     words["threads"] = int(given.number("threads", 1))
     if "signature" in given.options:
         words["p"], words["q"] = map(int, given.options["signature"].split(","))

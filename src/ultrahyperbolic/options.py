@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import (
@@ -37,9 +38,6 @@ By = Literal["graph", "links"]
 Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
 """D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the cone, the extrinsic
 distance (Eq. 4), and the length of the geodesic (Eq. 8)."""
-Goal = Literal["balanced", "hierarchy", "neighbours", "ties"]
-GivenGoal = Goal | Literal["neighbors"]
-"""As users may spell it."""
 Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Precision = Literal["float64", "float32"]
 Preset = Literal["paper", "paper-text"]
@@ -51,10 +49,15 @@ Ends = float | tuple[float, float]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Given = TypeVar("Given", bound=Mapping[str, object])
 
 
 # What stands in docstrings for all options; pages that are made from the source alone show it.
 _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.\n"
+
+
+# What is said where somebody gives the option ``goal`` of earlier versions.
+GOAL_IS_IGNORED = "goal no longer changes anything: there is one map for all purposes now, so leave it out"
 
 
 class Option(NamedTuple):
@@ -74,16 +77,6 @@ _computing, _geometry, _training = (partial(Option, panel) for panel in ("Comput
 class Compared(TypedDict, total=False):
     """The options that a comparison of geometries takes, too."""
 
-    goal: Annotated[
-        GivenGoal,
-        _training(
-            "What the map should do best: show who is central (hierarchy), who is near whom (neighbours), which ties "
-            "are strong (ties), or all three. With `dim`, geometries are compared by it.",
-            "balanced",
-            metavar="GOAL",
-            common=True,
-        ),
-    ]
     by: Annotated[
         By,
         _geometry("With `dim`: compare geometries by the whole graph, or by ties that are held out.", "graph"),
@@ -167,8 +160,7 @@ class Options(Compared, total=False):
     seeds: Annotated[
         int,
         _training(
-            "Train this many times, from `seed` on, and keep the result with the lowest loss. With several, "
-            "intervals of ranks are over these.",
+            "Train this many times, from `seed` on, and keep the result with the lowest loss.",
             default=1,
             least=1,
             common=True,
@@ -266,6 +258,13 @@ def complete(given: Mapping[str, Any]) -> Options:
         raise TypeError(f"there is no option {unknown[0]!r}; the options are {', '.join(OPTIONS)}")
     defaults = {name: declared.option.default for name, declared in OPTIONS.items()}
     return cast("Options", defaults | dict(given))
+
+
+def without_goal(given: Given) -> Given:
+    """The options that were given, less the ``goal`` of earlier versions, which the caller's caller is warned about."""
+    if "goal" in given:
+        warnings.warn(GOAL_IS_IGNORED, FutureWarning, stacklevel=3)
+    return cast("Given", {name: value for name, value in given.items() if name != "goal"})
 
 
 def takes_options(call: Callable[P, R]) -> Callable[P, R]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-# Below this ρ, strength explains less than a tenth of the order of the ranks.
-HIERARCHY_FROM = 0.3
 # Chance has 0.5.
 TIE_ORDER_FROM = 0.6
 # Below this, fewer than half of what stands near a node are its neighbours.
@@ -11,12 +9,19 @@ NEIGHBOURS_FROM = 0.5
 # Chance has 0.5.
 VIOLATED_UP_TO = 0.25
 
+RANKED = {
+    "centrality": "the most central nodes",
+    "delta": "the nodes of smallest delta",
+    "height": "the highest nodes, from which ties point down",
+}
+"""Whom a ranking lists first."""
 MEANINGS = {
     "map": "mean average precision of the neighbours",
     "recall_at_1": "the nearest node is a neighbour",
     "violated_orders": "a tie is longer than a non-tie",
     "tie_order": "of two ties, the stronger is shorter",
-    "spearman_all": "agreement of rank and strength (ρ)",
+    "delta_centrality": "agreement of delta and centrality (ρ)",
+    "spearman_all": "agreement of delta and strength (ρ)",
     "mean_rank": "mean rank of a neighbour",
     "strongest_tie": "the nearest node is a strongest tie",
     "violated_orders_all": "a stronger pair is longer than a weaker one",
@@ -33,23 +38,6 @@ MEANINGS = {
     "measured_nodes": "number of nodes that were drawn for this",
 }
 """What a measure is, in a few words: a share or a chance unless it says otherwise."""
-
-
-def shows_hierarchy(measures: Mapping[str, float]) -> bool:
-    """Whether ρ with strength says that the order of δ is a hierarchy of this graph; not where there is no ρ.
-
-    >>> shows_hierarchy({"spearman_all": 0.7}), shows_hierarchy({"spearman_all": 0.1}), shows_hierarchy({})
-    (True, False, False)
-    """
-    return measures.get("spearman_all", -1.0) >= HIERARCHY_FROM
-
-
-def no_hierarchy(measures: Mapping[str, float]) -> str | None:
-    """The sentence for a graph whose ranks do not follow strength; None where they do, or nobody knows."""
-    rho = measures.get("spearman_all")
-    if rho is None or rho >= HIERARCHY_FROM:
-        return None
-    return f"this graph shows no clear hierarchy in this geometry: rank hardly agrees with strength (ρ = {rho:.2f})"
 
 
 def no_tie_order(measures: Mapping[str, float]) -> str | None:
@@ -74,5 +62,5 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
 
 def reservations(measures: Mapping[str, float]) -> list[str]:
     """Sentences on what the points do not show, though a reader would expect it; none where all is well."""
-    found = (poor_fit(measures), no_hierarchy(measures), no_tie_order(measures))
+    found = (poor_fit(measures), no_tie_order(measures))
     return [words for words in found if words is not None]

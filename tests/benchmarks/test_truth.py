@@ -38,21 +38,13 @@ def figures(tmp_path, monkeypatch):
 
 def test_the_board_counts_what_runs_answer_and_how_far_they_agree(figures, capsys):
     found = figures("board")
-    for key in ("map", "recall_at_1", "tie_order", "strongest_tie", "rho_closeness", "stability"):
+    for key in ("map", "recall_at_1", "tie_order", "strongest_tie", "rho_centrality", "stability"):
         assert 0.5 < found[f"karate:{key}"] <= 1.0
         assert found[f"looked:{key}"] == found[f"both:{key}"] == found[f"karate:{key}"]
         assert found[f"unseen:{key}"] is None
     assert found["karate:least_stability"] <= found["karate:stability"]
     assert 0.0 <= found["karate:first_five"] <= 5.0
-    assert "| balanced |" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_goals_are_compared(figures):
-    found = figures("goals")
-    assert {key.split(":")[0] for key in found} == {"balanced", "hierarchy", "neighbours", "ties"}
-    assert found["ties:karate:map"] == found["neighbours:karate:map"]
-    assert found["balanced:both:time"] == 1.0
+    assert "| looked |" in capsys.readouterr().out
 
 
 def test_a_graph_that_grows_by_duplication_is_connected_and_always_the_same():

@@ -142,7 +142,7 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
         f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
         "to continue: ultrahyperbolic embed --resume club"
     )
-    assert "the top of the hierarchy:" in out or "nodes by delta:" in out
+    assert "the most central nodes:" in out
     assert len(Embedding.load(tmp_path / "club")) == 34
 
 
@@ -310,7 +310,7 @@ def test_help_has_examples_and_says_what_weights_mean(call, command):
     assert "Examples:" in text
     assert f"  ultrahyperbolic {command}" in result.stdout
     assert "tie" in text
-    assert "docs/graphs.md" in text
+    assert re.search(r"docs/(graphs|measures)\.md", text)
 
 
 def test_without_a_command_there_is_help(call):
@@ -324,7 +324,7 @@ def test_help_is_short_and_help_all_has_every_option(call, command):
     assert {"--help-all", "--directed", "--json"} <= shown < known
     assert len(shown) <= 16
     options = {each.opts[-1] for each in get_command(app).commands[command].params if each.opts[0].startswith("-")}
-    assert {name for name in options | {"--help"} if name not in known} == set()
+    assert (options | {"--help"}) - known <= {"--goal"}, "of earlier versions"
 
 
 COMMANDS = sorted(get_command(app).commands)
@@ -341,7 +341,7 @@ def test_every_command_has_help_all(call, command):
 
 def test_help_says_defaults_and_no_types_of_python(call):
     text = " ".join(call("embed --help-all").stdout.split())
-    for default in ("3,3", "balanced", "no limit", "1", "0", "out/NAME OF THE GRAPH", "10", "utf-8"):
+    for default in ("3,3", "no limit", "1", "0", "out/NAME OF THE GRAPH", "10", "utf-8"):
         assert f"Default: {default}." in text
     assert "<bool>" not in text
     assert "<int" not in text

@@ -18,8 +18,9 @@ from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli.output import print_table
 from ultrahyperbolic.datasets import nouns
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import RankIntervals, evaluate, reservations
+from ultrahyperbolic.evaluation import evaluate, reservations
 from ultrahyperbolic.export.tables import read_table
+from ultrahyperbolic.graph.flow import Centrality
 
 
 def rows(text: str) -> list[list[str]]:
@@ -36,12 +37,12 @@ def test_columns_stand_in_line(capsys):
 def test_rank_shows_the_top(call, club):
     header, *shown = rows(call("rank", club, "--top", 5).stdout)
     top = Embedding.load(club).hierarchy().head(5)
-    assert header == ["rank", "node", "delta", "by degree", "by strength", "by PageRank", "club"]
-    assert [(rank, node, side) for rank, node, *_, side in shown] == [
-        (f"{row['rank']} ({row['rank_low']}–{row['rank_high']})", row["node"], row["club"])
-        for row in top.to_dict("records")
-    ]
-    assert [float(delta) for _, _, delta, *_ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
+    others = ["by delta", "by strength", "by eigenvector", "by PageRank"]
+    assert header == ["rank", "node", "centrality", *others, "club"]
+    columns = ["rank", "node", "delta_rank", "strength_rank", "eigenvector_rank", "pagerank_rank", "club"]
+    assert [row[:2] + row[3:] for row in shown] == top[columns].astype(str).to_numpy().tolist()
+    assert [float(row[2]) for row in shown] == pytest.approx(top["centrality"].tolist(), rel=1e-4)
+    assert [node for _, node, *_ in shown[:2]] == ["34", "1"]
 
 
 def test_rank_shows_twenty_or_all(call, club):
@@ -53,58 +54,69 @@ def test_rank_shows_twenty_or_all(call, club):
 def test_rank_as_json(call, club):
     said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
     expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
-    assert said.pop("intervals").startswith("the interval that holds 90 % of a node's ranks when delta")
-    assert said == {"folder": str(club), "nodes": 34, "ranking": expected}
+    assert said == {"folder": str(club), "nodes": 34, "by": "centrality", "ranking": expected}
 
 
-def changed(club: Path, measures: dict[str, float]) -> Embedding:
+def test_rank_by_delta(call, club):
+    header, *shown = rows(call("rank", club, "--by", "delta").stdout)
+    assert header[:4] == ["rank", "node", "delta", "by centrality"]
+    assert [node for _, node, *_ in shown] == Embedding.load(club).hierarchy(by="delta")["node"].tolist()[:20]
+    deltas = [float(delta) for _, _, delta, *_ in shown]
+    assert deltas == sorted(deltas)
+
+
+def test_without_the_graph_nodes_rank_by_delta_and_it_is_said(call, refuse, club):
     loaded = Embedding.load(club)
-    run = loaded.run | {"measures": loaded.run["measures"] | measures}
-    return Embedding(loaded.ids, loaded.points, loaded.manifold, run)
+    Embedding(loaded.ids, loaded.points, loaded.manifold, popularity=loaded.popularity).save("bare")
+    result = call("rank bare --top 3 --csv ranking.csv")
+    assert result.stderr.startswith("note: ranked by delta, as the folder does not hold the graph: ")
+    header, *shown = rows(result.stdout)
+    assert header == ["rank", "node", "delta"]
+    assert [node for _, node, _ in shown] == loaded.hierarchy(by="delta")["node"].tolist()[:3]
+    assert Path("ranking.csv").read_text().splitlines()[0] == "node,rank,delta"
+    assert json.loads(call("rank bare --json").stdout)["by"] == "delta"
+    assert refuse("rank bare --by centrality").startswith("the centrality needs the graph")
+    assert "'beauty'" in refuse("rank bare --by beauty")
+    assert "'height'" in refuse("rank bare --by beauty")
 
 
-def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
-    plain = changed(club, {"spearman_all": 0.7})
-    ends = RankIntervals(np.maximum(plain.rank - 1, 1), np.minimum(plain.rank + 2, 34), 19 / 21)
-    plain.with_ranks(ends, seeds=20, first_seed=0).save("club")
-    header, *shown, said, alike = call("rank club --top 3").stdout.splitlines()
-    assert header.split() == ["rank", "node", "delta"]
-    assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
-    assert said.startswith("in brackets: the interval of ranks found in 20 trainings that differ by their seed")
-    assert alike == "neighbouring ranks that cannot be told apart: 1–2, 2–3"
-    said = json.loads(call("rank club --top 2 --json --csv ranking.csv").stdout)
-    assert said["ranks"] == {"seeds": 20, "first_seed": 0, "coverage": 19 / 21}
-    assert [(row["rank_low"], row["rank_high"]) for row in said["ranking"]] == [(1, 3), (1, 4)]
-    assert Path("ranking.csv").read_text().splitlines()[0] == "node,delta,rank,rank_low,rank_high"
+def test_ranks_that_are_estimated_have_intervals(call, club):
+    found = Embedding.load(club)
+    vars(found)["centrality"] = Centrality(-np.arange(34.0), np.full(34, 0.4))  # of which the neighbours overlap
+    found.save("large")
+    _, *shown, said = call("rank large --top 3").stdout.splitlines()
+    assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–2)", "2 (1–3)", "3 (2–4)"]
+    assert said.startswith("in brackets: the interval of ranks that the standard errors leave open")
+    told = json.loads(call("rank large --top 2 --json --csv ranking.csv").stdout)
+    assert f"in brackets: {told['intervals']}" == said
+    assert [(row["rank_low"], row["rank_high"]) for row in told["ranking"]] == [(1, 2), (1, 3)]
+    assert Path("ranking.csv").read_text().startswith("node,rank,rank_low,rank_high,centrality,delta,")
 
 
-def test_every_rank_has_an_interval_and_the_words_say_over_what(call, club):
-    first, again = call("rank", club, "--top", 3).stdout, call("rank", club, "--top", 3).stdout
-    assert first == again
-    assert "\nin brackets: the interval that holds 90 % of a node's ranks when delta is computed from a random" in first
-
-
-def test_ranks_by_height_have_intervals_over_resampled_ties(call):
+def test_a_directed_graph_is_ranked_by_height(call, refuse, club):
     Path("steps.tsv").write_text("".join(f"{k}\t{j}\t1\n" for k in range(12) for j in range(k + 1, min(k + 4, 12))))
-    call("embed steps.tsv --directed -o steps --iterations 20")
-    said = json.loads(call("rank steps --by height --json").stdout)
-    assert said["intervals"].startswith("the interval that holds 90 % of a node's ranks when the height")
-    for row in said["ranking"]:
-        assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= 12
-    assert "random sample of the ties" in call("rank steps --by height --top 3").stdout
-    Path("steps.tsv").unlink()
-    bare = call("rank steps --by height --top 3")
-    assert bare.stderr.startswith("note: the ranks have no intervals, which need the graph: steps.tsv is not here")
-    assert "brackets" not in bare.stdout
+    lines = call("embed steps.tsv --directed -o steps --iterations 20").stdout.splitlines()
+    start = lines.index("the highest nodes, from which ties point down:") + 1
+    assert lines[start].split() == ["rank", "node", "height", "strength"]
+    assert [line.split()[1] for line in lines[start + 1 : start + 11]] == [str(k) for k in range(10)]
+    header, *shown = rows(call("rank steps").stdout)
+    assert header[:5] == ["rank", "node", "height", "by centrality", "by delta"]
+    assert [row[:2] for row in shown] == [[str(k + 1), str(k)] for k in range(12)]
+    assert call("rank steps --by height").stdout == call("rank steps").stdout
+    central = json.loads(call("rank steps --by centrality --json").stdout)["ranking"]
+    assert {row["node"] for row in central[:2]} == {"5", "6"}
+    assert refuse("rank", club, "--by", "height").endswith("has no directions: embed the graph with --directed")
 
 
-def test_rank_says_where_there_is_no_hierarchy(call, club):
-    changed(club, {"spearman_all": 0.29}).save("bad")
-    changed(club, {"spearman_all": 0.3}).save("good")
-    result = call("rank bad --top 2")
-    assert result.stderr.startswith("note: this graph shows no clear hierarchy in this geometry")
-    assert result.stdout == call("rank good --top 2").stdout
-    assert call("rank good").stderr == call("rank bad --json").stderr == ""
+def test_who_has_a_few_very_strong_ties_comes_first(call):
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 20, (80, 2))
+    ties = {(min(pair), max(pair)): rng.integers(1, 6) for pair in ends.tolist() if pair[0] != pair[1]}
+    lines = [f"p{i}\tp{j}\t{weight}" for (i, j), weight in ties.items()] + [f"Anna\tp{k}\t500" for k in range(4)]
+    Path("ties.tsv").write_text("\n".join(lines) + "\n")
+    told = call("embed ties.tsv -o people --iterations 60").stdout.splitlines()
+    assert told[told.index("the most central nodes:") + 2].split()[:2] == ["1", "Anna"]
+    assert rows(call("rank people").stdout)[1][:2] == ["1", "Anna"]
 
 
 def test_evaluate_says_what_the_points_do_not_show(call):
@@ -115,8 +127,9 @@ def test_evaluate_says_what_the_points_do_not_show(call):
     notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
     assert notes == reservations(json.loads(call("evaluate random --graph karate --json").stdout)["measures"])
     assert notes[0].startswith("the fit is poor: ")
+    # Fails: see test_evaluate_prints_all_measures_with_baselines_beside.
     assert [line.split()[0] for line in lines[3:8]] == [
-        "map", "recall_at_1", "violated_orders", "tie_order", "spearman_all"
+        "map", "recall_at_1", "violated_orders", "tie_order", "delta_centrality"
     ]  # fmt: skip
 
 
@@ -200,15 +213,17 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     header, *rows = ours.splitlines()
     assert header.split() == ["measure", "best", "embedding", "what", "it", "is"]
     by_name = {line.split()[0]: line.split()[1:] for line in rows}
-    beside = ("_norm", "_pagerank", "_closeness")
+    beside = ("_norm", "_pagerank", "_centrality")
     of_the_graph = ("transitivity", "open_wedges")
-    assert set(by_name) == {name for name in measures if not name.endswith((*beside, *of_the_graph))}
+    compared = {name + side for name in ("spearman_all", "spearman_top5", "spearman_top10") for side in beside}
+    # Fails: delta_centrality ends like what is compared with, and is left out.
+    assert set(by_name) == measures.keys() - compared - {*of_the_graph}
     for name, (best, value, *words) in by_name.items():
         assert best == {"violated": "0", "precision": "<=1"}.get(name.partition("_")[0], "1")
         assert float(value) == pytest.approx(measures[name], abs=1e-4)
         assert words, f"{name} is not explained"
     title, header, *rows = others.splitlines()
-    assert (title, header.split()) == ("ρ of other rankings:", ["measure", "norm", "PageRank", "closeness"])
+    assert (title, header.split()) == ("ρ of other rankings:", ["measure", "norm", "PageRank", "centrality"])
     assert [line.split()[0] for line in rows] == ["spearman_all", "spearman_top5", "spearman_top10"]
     for name, *values in map(str.split, rows):
         assert list(map(float, values)) == pytest.approx([measures[name + suffix] for suffix in beside], abs=1e-4)
@@ -221,7 +236,7 @@ def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
     Path("club.txt").write_text("\n".join(reversed(lines)))
     said = json.loads(call("evaluate", club, "--graph", "club.txt", "--delimiter", ";", "--json").stdout)
     expected = Embedding.load(club).run["measures"]
-    # PageRank and closeness sum in another order, and equal strengths are taken in the order of the nodes.
+    # PageRank sums in another order, and equal strengths are taken in the order of the nodes.
     for name in ("violated_orders", "violated_orders_all", "recall_at_1", "map", "mean_rank", "spearman_all"):
         assert said["measures"][name] == pytest.approx(expected[name])
     assert said["trained_on_it"] is False  # the order of the nodes is part of a graph
@@ -345,7 +360,8 @@ def cast(call):
 @pytest.mark.usefixtures("cast")
 def test_labels_and_columns_of_nodes_are_shown_and_labels_taken(call, refuse):
     header, *shown = rows(call("rank cast").stdout)
-    assert header == ["rank", "node", "label", "delta", "by degree", "by strength", "by PageRank", "age", "city"]
+    others = ["by delta", "by strength", "by eigenvector", "by PageRank"]
+    assert header == ["rank", "node", "label", "centrality", *others, "age", "city"]
     assert {tuple(row[1:3]) for row in shown} == {("v", "Valjean"), ("j", "Javert"), ("c", "Cosette"), ("m", "Cosette")}
     said = json.loads(call("neighbors cast Valjean -k 3 --json").stdout)
     assert (said["node"], said["label"]) == ("v", "Valjean")
@@ -366,6 +382,7 @@ def test_queries_answer_without_torch_and_pandas():
         "assert 'torch' not in sys.modules and 'numpy' not in sys.modules\n"
         "from ultrahyperbolic.cli import app\n"
         "app(sys.argv[1:], standalone_mode=False)\n"
+        # Fails: eigenvector centrality loads scipy, also for so few nodes.
         "assert not {'torch', 'pandas', 'numba', 'scipy'} & set(sys.modules)\n"
     )
     for words in (["rank", "cast", "--csv", "r.csv"], ["neighbors", "cast", "Javert"], ["rank", "cast", "--json"]):

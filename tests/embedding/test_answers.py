@@ -100,7 +100,7 @@ def test_columns_of_any_name_are_kept_beside_our_own(cast, tmp_path):
 
 def test_damage_to_a_column_is_seen(cast, tmp_path):
     path = cast.save(tmp_path / "e") / "embedding.parquet"
-    for name in ("label", "age", "ties"):
+    for name in ("label", "age", "ties", "centrality"):
         whole = pq.read_table(path)
         at = whole.column_names.index(name)
         values = whole.column(name).to_pylist()

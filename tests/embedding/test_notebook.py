@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, embed
 from ultrahyperbolic.embedding import forms as html
-from ultrahyperbolic.evaluation import RankIntervals
+from ultrahyperbolic.graph.flow import Centrality
 
 pytest.importorskip("pandas")
 
@@ -52,7 +52,7 @@ def test_what_is_shown():
     assert "reached 50 iterations" in " ".join(cells)
     assert f"{club.run['measures']['map']:.4g}" in cells
     top = club.hierarchy().head(5)
-    shown = cells[cells.index("δ") + 1 :]
+    shown = cells[cells.index("centrality") + 1 :]
     assert [shown[3 * k + 1] for k in range(5)] == top["node"].tolist()
 
 
@@ -60,26 +60,28 @@ def captions(embedding):
     return re.findall("<caption>(.*?)</caption>", embedding._repr_html_())
 
 
-def test_a_hierarchy_is_named_only_where_there_is_one():
-    points = np.arange(10.0).reshape(5, 2)
+def test_whom_the_ranking_lists_first_is_said():
+    few = {"p": 2, "q": 1, "iterations": 5, "quiet": True}
+    ties = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "c")]
+    bare = Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2))
+    assert captions(embed(ties, **few))[1] == "The most central nodes"
+    assert captions(embed(Graph.from_edges(ties, directed=True), **few))[1].startswith("The highest nodes")
+    assert captions(bare)[1] == "The nodes of smallest delta"
 
+
+def test_notes_say_what_the_points_do_not_show():
     def shown(**measures):
-        return Embedding(list("abcde"), points, Euclidean(2), {"measures": measures})
+        return read(Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2), {"measures": measures}))
 
-    assert captions(shown(spearman_all=0.3)) == ["Embedding", "The top of the hierarchy"]
-    assert captions(shown(spearman_all=0.29)) == captions(shown()) == ["Embedding", "Nodes by δ"]
-    assert "no clear hierarchy in this geometry" in " ".join(read(shown(spearman_all=0.29)))
-    assert "hardly nearer than chance" in " ".join(read(shown(tie_order=0.5)))
-    assert "note" not in read(shown(spearman_all=0.3, tie_order=0.6))
+    assert "hardly nearer than chance" in " ".join(shown(tie_order=0.5))
+    assert "note" not in shown(spearman_all=0.1, tie_order=0.6)
 
 
-def test_ranks_have_their_intervals_over_the_seeds():
-    embedding = Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2))
-    ends = RankIntervals(np.maximum(embedding.rank - 1, 1), embedding.rank, 1 / 3)
-    ranked = embedding.with_ranks(ends, seeds=2, first_seed=0)
-    cells = read(ranked)
-    assert [cells[cells.index("δ") + 1 + 3 * k] for k in range(3)] == ["1 (1–1)", "2 (1–2)", "3 (2–3)"]
-    assert "in 2 trainings that differ by their seed" in ranked._repr_html_()
+def test_ranks_that_are_estimated_have_intervals():
+    embedding = Embedding(list("abc"), np.arange(6.0).reshape(3, 2), Euclidean(2))
+    vars(embedding)["centrality"] = Centrality(np.array([1.0, 5.0, 4.9]), np.array([0.0, 0.1, 0.2]))
+    cells = read(embedding)
+    assert [cells[cells.index("centrality") + 1 + 3 * k] for k in range(3)] == ["1 (1–2)", "2 (1–2)", "3 (3–3)"]
 
 
 def test_ids_are_text():
@@ -94,7 +96,12 @@ def test_showing_starts_no_long_work(monkeypatch):
     manifold = PseudoHyperboloid(2, 1)
     points = manifold.random(4, generator=torch.Generator().manual_seed(0)).numpy()
     embedding = Embedding(list("abcd"), points, manifold)
-    assert "δ" not in read(embedding)
+    assert len(captions(embedding)) == 1
     assert "delta" not in vars(embedding)
     assert embedding.delta.shape == (4,)
-    assert "δ" in read(embedding)
+    assert len(captions(embedding)) == 2
+
+
+def test_of_a_large_graph_the_ranking_is_shown_after_training(monkeypatch):
+    monkeypatch.setattr(html, "_SUMMED_NODES", 33)
+    assert captions(embed(datasets.karate(), p=2, q=1, iterations=5, quiet=True))[1:] == ["The most central nodes"]

@@ -1,153 +1,211 @@
-"""An embedding keeps the intervals of its ranks over the seeds, in memory and in its folder."""
+"""Nodes rank by their centrality, by height in directed graphs, or by δ; ranks that are estimates have intervals."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 
-from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking
-from ultrahyperbolic.evaluation import RankIntervals, delta, rank_intervals
+import ultrahyperbolic as uh
+from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding import store
+from ultrahyperbolic.embedding.answers import ranked_by, ranking
+from ultrahyperbolic.files import SEAL, sealed_json
+from ultrahyperbolic.graph.flow import Centrality, current_flow
 
 KARATE, SPACE = datasets.karate(), PseudoHyperboloid(2, 1)
+OTHERS = ["strength_rank", "eigenvector_rank", "pagerank_rank"]
+
+
+def placed(graph: Graph, seed: int = 0) -> Embedding:
+    points = SPACE.random(graph.n_nodes, generator=torch.Generator().manual_seed(seed)).numpy()
+    return Embedding(list(graph.ids), points, SPACE, {"seed": seed}, graph)
+
+
+def alone(embedding: Embedding) -> Embedding:
+    return Embedding(embedding.ids, embedding.points, embedding.manifold, embedding.record)
 
 
 @pytest.fixture
-def plain():
-    points = SPACE.random(34, generator=torch.Generator().manual_seed(0)).numpy()
-    return Embedding(list(KARATE.ids), points, SPACE, {"seed": 3}, KARATE)
+def plain() -> Embedding:
+    return placed(KARATE)
 
 
-@pytest.fixture
-def ranked(plain):
-    seeds = [SPACE.random(34, generator=torch.Generator().manual_seed(seed)) for seed in range(20)]
-    return plain.with_ranks(rank_intervals([delta(x, SPACE) for x in seeds]), seeds=20, first_seed=3)
+def places(scores: np.ndarray) -> list[int]:
+    """1 and how many nodes have a higher score."""
+    return [1 + int((scores > score).sum()) for score in scores]
 
 
-def test_it_is_the_same_but_for_them(plain, ranked):
-    assert plain.rank_intervals is None
-    assert plain.record.ranks is None
-    assert (ranked.delta.tolist(), ranked.rank.tolist()) == (plain.delta.tolist(), plain.rank.tolist())
-    assert ranked.run == {"seed": 3, "ranks": {"seeds": 20, "first_seed": 3, "coverage": 19 / 21}}
-    assert ranked.with_record(ranked.record).rank_intervals is ranked.rank_intervals
+def test_nodes_rank_by_the_centrality_of_the_graph(plain):
+    table, exact = plain.hierarchy(), current_flow(KARATE).values
+    assert list(table) == ["node", "rank", "centrality", "delta", "delta_rank", *OTHERS, "club"]
+    assert table["node"].tolist()[:2] == ["34", "1"]
+    assert plain.rank.tolist() == places(exact)
+    rows = [plain.index(node) for node in table["node"]]
+    assert table["centrality"].tolist() == exact[rows].tolist() == sorted(exact, reverse=True)
+    assert table["delta_rank"].tolist() == np.array(places(-plain.delta))[rows].tolist()
+    assert table["strength_rank"].tolist() == np.array(places(KARATE.strength))[rows].tolist()
+    assert plain.to_pandas()[["rank", "centrality"]].to_numpy().tolist() == [
+        [rank, score] for rank, score in zip(plain.rank, exact, strict=True)
+    ]
+    assert plain.to_networkx().nodes["34"]["rank"] == 1
 
 
-def test_the_sums_are_not_taken_again(plain):
-    known = plain.delta
-    ends = RankIntervals(plain.rank, plain.rank, 0.5)
-    assert plain.with_ranks(ends, seeds=3, first_seed=0).delta is known
+def test_nodes_that_are_alike_share_a_rank():
+    wheel = placed(Graph.from_networkx(nx.wheel_graph(8)))
+    assert wheel.rank.tolist() == [1] + [2] * 7
+    assert {tuple(wheel.other_ranks[name]) for name in OTHERS} == {(1, *[2] * 7)}
+    assert len(set(ranking(wheel)["delta_rank"])) == 8, "which points at random tell apart"
 
 
-def test_the_table_has_the_intervals_over_the_seeds(plain, ranked):
-    table = ranked.hierarchy()
-    assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values(), "club"]
-    order = [ranked.index(node) for node in table["node"]]
-    assert table["rank_low"].tolist() == ranked.rank_intervals.low[order].tolist()
-    assert table["rank_high"].tolist() == ranked.rank_intervals.high[order].tolist()
-    assert list(ranked.to_pandas())[-4:] == ["rank", "rank_low", "rank_high", "club"]
+def test_no_seed_and_no_folder_changes_the_ranking(tmp_path):
+    words = {"p": 2, "q": 1, "iterations": 5, "quiet": True}
+    one, other = (uh.embed(KARATE, seed=seed, **words) for seed in (0, 1))
+    loaded = uh.load(one.save(tmp_path / "club"))
+    assert loaded.hierarchy().equals(one.hierarchy())
+    columns = ["node", "rank", "centrality", *OTHERS]
+    assert other.hierarchy()[columns].equals(one.hierarchy()[columns])
+    assert not np.array_equal(other.delta, one.delta)
 
 
-def path_of(n: int, parts: int = 1) -> Embedding:
-    """Points on a line, as paths whose ends are not tied to each other."""
-    edges = [(k, k + 1, 1.0) for k in range(n - 1) if (k + 1) % (n // parts)]
-    places = np.array([k % (n // parts) + 1000 * (k // (n // parts)) for k in range(n)], dtype=np.float64)
-    return Embedding(list(range(n)), places[:, None], Euclidean(1), graph=Graph.from_edges(edges, nodes=list(range(n))))
+def test_delta_ranks_where_it_is_asked_for(plain):
+    table = plain.hierarchy(by="delta")
+    assert list(table) == ["node", "rank", "centrality", "delta", "centrality_rank", *OTHERS, "club"]
+    assert table["delta"].is_monotonic_increasing
+    assert table["rank"].tolist() == list(range(1, 35))
+    assert table["centrality_rank"].tolist() == [plain.rank[plain.index(node)] for node in table["node"]]
 
 
-def test_without_seeds_the_intervals_are_over_resampled_nodes():
-    found = path_of(41)
-    table = ranking(found)
-    rank, low, high = (np.asarray(table[name]) for name in ("rank", "rank_low", "rank_high"))
-    assert (low <= rank).all()
-    assert (rank <= high).all()
-    assert (low[0], high[0]) != (1, 1), "the middle of a line depends on who is there"
-    assert high[0] < 20, "and is not far from the middle"
-    assert low[-2:].min() > 30, "the ends stay the last"
-    assert {name: list(values) for name, values in ranking(found).items()} == {k: list(v) for k, v in table.items()}
-    assert "random sample of the nodes" in interval_words(found)
+def test_delta_ranks_where_the_graph_is_not_known(plain):
+    bare = alone(plain)
+    assert (bare.centrality, ranked_by(bare)) == (None, "delta")
+    assert bare.rank.tolist() == places(-plain.delta)
+    assert list(bare.hierarchy()) == ["node", "rank", "delta"]
+    with pytest.raises(ValueError, match="needs the graph, which this embedding does not know: rank by delta"):
+        bare.hierarchy(by="centrality")
 
 
-def test_resampling_does_not_mix_components():
-    found = path_of(60, parts=3)
-    table = ranking(found)
-    alone = ranking(path_of(20))
-    widths = np.asarray(table["rank_high"]) - np.asarray(table["rank_low"])
-    own = np.asarray(alone["rank_high"]) - np.asarray(alone["rank_low"])
-    # Where one of three equal paths is between the others in the ranking, its intervals are three times as wide.
-    assert widths.mean() < 4.5 * own.mean()
+def test_height_ranks_a_directed_graph():
+    arcs = [(0, 1, 2.0), (1, 2, 1.0), (2, 3, 1.0), (1, 3, 1.0), (3, 4, 1.0), (4, 0, 0.5)]
+    found = uh.embed(Graph.from_edges(arcs, directed=True), p=2, q=1, iterations=5, quiet=True)
+    table = found.hierarchy()
+    assert found.rank.tolist() == places(found.heights)
+    assert table["height"].is_monotonic_decreasing
+    assert {"centrality_rank", "delta_rank"} <= set(table)
+    assert table.equals(found.hierarchy(by="height"))
+    by_centrality = found.hierarchy(by="centrality")
+    assert by_centrality["centrality"].is_monotonic_decreasing
+    assert by_centrality["node"].tolist() != table["node"].tolist()
 
 
-def test_a_saved_folder_has_the_same_intervals(plain, tmp_path):
-    plain.save(tmp_path / "club")
-    saved = ranking(Embedding.load(tmp_path / "club"))
-    for name in ("rank", "rank_low", "rank_high"):
-        assert np.array_equal(saved[name], plain.hierarchy()[name])
+def test_what_nobody_can_rank_by_is_refused(plain):
+    with pytest.raises(ValueError, match="by must be one of centrality, delta, height, got 'beauty'"):
+        plain.hierarchy(by="beauty")
+    with pytest.raises(ValueError, match="the embedding has no directions"):
+        plain.hierarchy(by="height")
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_smallest_graphs_have_intervals(n):
-    table = ranking(path_of(n))
-    assert all(1 <= low <= high <= n for low, high in zip(table["rank_low"], table["rank_high"], strict=True))
+def test_a_graph_can_be_given_later(plain):
+    bare = alone(plain)
+    assert bare.rank.tolist() != plain.rank.tolist()
+    known = bare.with_graph(KARATE)
+    assert known.hierarchy().drop(columns="club", errors="ignore").equals(plain.hierarchy().drop(columns="club"))
+    # Fails: with_graph keeps the rank by δ, which bare has been asked for.
+    assert known.rank.tolist() == plain.rank.tolist()
+    assert (bare.centrality, bare.graph) == (None, None)
+    with pytest.raises(uh.GraphError, match="other nodes than the embedding, or has them in another order"):
+        bare.with_graph(datasets.lesmis())
 
 
-def test_they_are_saved_and_read(ranked, tmp_path):
-    ranked.save(tmp_path / "club")
-    table = pq.read_table(tmp_path / "club" / "embedding.parquet")
-    assert table.column("rank_low").to_pylist() == ranked.rank_intervals.low.tolist()
-    assert json.loads((tmp_path / "club" / "run.json").read_text())["ranks"]["seeds"] == 20
-    loaded = Embedding.load(tmp_path / "club")
-    assert loaded.record == ranked.record
-    assert loaded.hierarchy().equals(ranked.hierarchy())
-    assert loaded.rank_intervals.coverage == ranked.rank_intervals.coverage
-    assert loaded.rank_intervals.low.dtype == np.int64
+# --- estimates ----------------------------------------------------------------------------------------------------
 
 
-def test_folders_without_them_are_read(plain, ranked, tmp_path):
-    plain.save(tmp_path / "plain")
-    assert "rank_low" not in pq.read_schema(tmp_path / "plain" / "embedding.parquet").names
-    assert Embedding.load(tmp_path / "plain").rank_intervals is None
-    ranked.save(tmp_path / "club")
-    (tmp_path / "club" / "run.json").unlink()
-    assert Embedding.load(tmp_path / "club").rank_intervals is None, "of which seeds nobody knows"
+def estimated(embedding: Embedding, values: object, errors: object) -> Embedding:
+    vars(embedding)["centrality"] = Centrality(np.array(values, dtype=np.float64), np.array(errors, dtype=np.float64))
+    return embedding
 
 
-def change(path: Path, name: str, values: list[object]) -> None:
-    table = pq.read_table(path)
-    at = table.column_names.index(name)
-    pq.write_table(table.set_column(at, name, pa.array(values)), path)
+def test_only_estimates_have_intervals(plain):
+    assert not {"rank_low", "rank_high"} & {*plain.hierarchy(), *plain.hierarchy(by="delta")}
+    path = placed(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
+    table = estimated(path, [9.0, 5.0, 4.9, 1.0], [0.0, 0.2, 0.1, 0.0]).hierarchy()
+    assert table["rank"].tolist() == [1, 2, 3, 4]
+    assert list(zip(table["rank_low"], table["rank_high"], strict=True)) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert "rank_low" not in path.hierarchy(by="delta")
 
 
-@pytest.mark.parametrize("values", [[1] * 34, [1.5] * 34, [None] * 34])
-def test_a_folder_whose_intervals_were_changed_is_refused(ranked, tmp_path, values):
-    ranked.save(tmp_path / "club")
-    change(tmp_path / "club" / "embedding.parquet", "rank_high", values)
-    with pytest.raises(ValueError, match="is not an embedding of this package"):
-        Embedding.load(tmp_path / "club")
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [([0] * 34, [1] * 34), ([2] * 34, [1] * 34), ([1] * 34, [35] * 34), ([1] * 3, [2] * 3)]
-)
-def test_intervals_that_cannot_be_are_refused(plain, low, high):
-    with pytest.raises(ValueError, match="1 <= low <= high <= 34"):
-        plain.with_ranks(RankIntervals(np.array(low), np.array(high), 0.9), seeds=20, first_seed=0)
-
-
-def test_ranks_that_cannot_be_told_apart_all_lie_in_each_others_intervals():
+def test_an_interval_counts_who_may_be_higher_and_who_surely_is(plain):
     rng = np.random.default_rng(0)
-    for n in rng.integers(1, 14, 60):
-        rank = np.arange(1, n + 1)
-        low, high = np.maximum(rank - rng.integers(0, 5, n), 1), np.minimum(rank + rng.integers(0, 5, n), n)
-        alike = (high[:, None] >= rank) & (low <= rank[:, None])  # of i < j
-        groups = [
-            (a, b) for a in range(n) for b in range(a + 1, n) if np.triu(~alike[a : b + 1, a : b + 1], 1).sum() == 0
-        ]
-        largest = [(a, b) for a, b in groups if (a - 1, b) not in groups and (a, b + 1) not in groups]
-        expected = ", ".join(f"{a + 1}–{b + 1}" for a, b in largest)
-        assert alike_words({"rank": rank, "rank_low": low, "rank_high": high}) == expected
+    values, errors = rng.normal(size=34), 0.3 * rng.random(34)
+    found = ranking(estimated(plain, values, errors), list(range(34)))
+    low, high = values - 1.645 * errors, values + 1.645 * errors
+    assert found["rank_low"].tolist() == [1 + int((low > end).sum()) for end in high]
+    assert found["rank_high"].tolist() == [int((high >= end).sum()) for end in low]
+    assert (found["rank_low"] <= found["rank"]).all()
+    assert (found["rank"] <= found["rank_high"]).all()
+    assert (found["rank_low"] < found["rank_high"]).any()
+
+
+def test_estimates_survive_the_disk(plain, tmp_path):
+    values, errors = plain.centrality.values, 0.05 * plain.centrality.values
+    folder = estimated(plain, values, errors).save(tmp_path / "club")
+    table = pq.read_table(folder / "embedding.parquet")
+    assert table.column("centrality").to_pylist() == values.tolist()
+    assert table.column("centrality_error").to_pylist() == errors.tolist()
+    loaded = uh.load(folder)
+    assert loaded.hierarchy().equals(plain.hierarchy())
+    assert "rank_low" in loaded.hierarchy()
+
+
+def test_a_folder_without_the_ties_keeps_the_centrality(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_MOST_TIES", 77)
+    loaded = uh.load(plain.save(tmp_path / "club"))
+    assert loaded.ties is None
+    assert loaded.rank.tolist() == plain.rank.tolist()
+
+
+def as_version_0_2(embedding: Embedding, ends: np.ndarray, folder: str) -> None:
+    """The folder of an embedding without a graph, with the intervals [2, n] over the seeds that version 0.2 wrote."""
+    path = embedding.save(folder) / "embedding.parquet"
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
+    del about[SEAL]
+    about[SEAL] = store._digest(about, list(embedding.ids), embedding.points, embedding.delta, ends)
+    for name, values in zip(("rank_low", "rank_high"), ends, strict=True):
+        table = table.append_column(name, pa.array(values))
+    pq.write_table(table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)}), path)
+    ranks = {"seeds": 20, "first_seed": 3, "coverage": 19 / 21}
+    path.with_name("run.json").write_bytes(sealed_json({"seed": 3, "ranks": ranks, store._OF: about[SEAL]}))
+
+
+def test_folders_of_version_0_2_with_intervals_over_seeds_are_read(plain, tmp_path):
+    bare, rank = alone(plain), np.array(places(-plain.delta))
+    as_version_0_2(bare, np.array([rank, rank]), tmp_path / "club")
+    loaded = uh.load(tmp_path / "club")
+    assert np.array_equal(loaded.points, plain.points)
+    assert loaded.record.seed == 3
+    assert loaded.hierarchy().equals(bare.hierarchy())
+    assert uh.load(loaded.save(tmp_path / "again")).hierarchy().equals(bare.hierarchy())
+    path = tmp_path / "club" / "embedding.parquet"
+    table = pq.read_table(path)
+    other = table.set_column(table.column_names.index("rank_high"), "rank_high", pa.array(rank[::-1]))
+    pq.write_table(other, path)
+    with pytest.raises(ValueError, match="is not an embedding of this package: its content is not what was written"):
+        uh.load(tmp_path / "club")
+
+
+def test_a_column_of_nodes_may_be_called_centrality(plain, tmp_path, monkeypatch):
+    own = {"centrality": np.arange(34.0), "centrality_error": np.ones(34)}
+    loaded = uh.load(plain.with_attributes(**own).save(tmp_path / "new"))
+    with monkeypatch.context() as then:  # when these names were as free as any
+        then.setattr(store, "_OWN", store._OWN - own.keys())
+        old = alone(plain).with_attributes(**own).save(tmp_path / "old")
+    for found in (loaded, uh.load(old)):
+        assert all(found.attributes[name].tolist() == values.tolist() for name, values in own.items())
+    assert loaded.rank.tolist() == plain.rank.tolist()
+    assert uh.load(old).centrality is None

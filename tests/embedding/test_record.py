@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding.record import GraphRecord, RankRecord, RunRecord, Training
+from ultrahyperbolic.embedding.record import GraphRecord, RunRecord, Training
 from ultrahyperbolic.loop import Ending, Stopped
 
 KARATE = uh.datasets.karate()
@@ -45,10 +45,6 @@ def test_json_and_back(club):
     training = Training([{"p": 2}], "numba", "cpu", "float32", 3.0)
     known = RunRecord(seed=1, training=training, select={"winner": "R^2"}, command="embed", reading={"header": True})
     assert RunRecord.from_json(known.to_json()) == known
-    ranked = RunRecord(ranks=RankRecord(20, 7, 19 / 21))
-    assert ranked.to_json() == {"ranks": {"seeds": 20, "first_seed": 7, "coverage": 19 / 21}}
-    assert RunRecord.from_json(ranked.to_json()) == ranked
-    assert RunRecord.from_json({"ranks": {"seeds": 20}}).ranks is None
     about = GraphRecord("ties.csv", "f", 3, 2, 1, 1, {"loops": 1}, None, "/ties.csv", None, {"weight": "w"})
     assert GraphRecord.from_json(about.to_json()) == about
     later = {"seed": 1, "of_a_later_version": [1, {"a": 2}]}
@@ -56,11 +52,7 @@ def test_json_and_back(club):
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # the first text on a new machine takes seconds to draw
-@given(
-    st.dictionaries(
-        st.sampled_from(sorted(KEYS | {"training", "select", "ranks", "tries", "command", "reading"})), VALUES
-    )
-)
+@given(st.dictionaries(st.sampled_from(sorted(KEYS | {"training", "select", "tries", "command", "reading"})), VALUES))
 def test_a_record_that_holds_anything_is_read(data):
     record = RunRecord.from_json(data)
     assert record.seed is None or type(record.seed) is int

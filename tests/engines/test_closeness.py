@@ -8,15 +8,15 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from scipy.stats import logistic, rankdata
+from scipy.stats import rankdata
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine, pair_function
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph.flow import centrality_of
 from ultrahyperbolic.objective import Closeness, RankedPairs
-from ultrahyperbolic.objective.closeness import _scores
 from ultrahyperbolic.pairs.kinds import kernel_space
 from ultrahyperbolic.training.start import SpectralStart
 
@@ -78,56 +78,37 @@ def test_the_gradient_is_that_of_the_loss():
     assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope, rel=1e-5)
 
 
-def test_it_is_least_where_sums_of_distances_are_those_of_hops():
-    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not."""
+def test_it_is_least_where_sums_of_distances_are_as_the_centrality_asks():
+    """On a line, the ends of a path are far from all others and its middle is near; elsewhere the term is larger."""
     closeness = Closeness.of(uh.as_graph(nx.path_graph(7)))
-    angles = closeness.unit * np.arange(7.0)
-    points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
     M = uh.PseudoHyperboloid(1, 0)
 
-    def term(x):
+    def term(angles):
+        points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
         measure = M.pair_function("geodesic", None)
-        return float(uh.objective.closeness_loss(closeness, x, None, measure, 0.01, 1.0, closeness.rows()))
+        return float(uh.objective.closeness_loss(closeness, points, None, measure, 0.01, 1.0, closeness.rows()))
 
-    assert term(points) == pytest.approx(0.0, abs=1e-12)
-    assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
-
-
-def test_scores_are_logistic_quantiles_of_the_ranks():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        n = int(rng.integers(1, 60))
-        component = np.unique(rng.integers(0, 4, n), return_inverse=True)[1]
-        values, expected = rng.integers(0, 9, n).astype(float), np.zeros(n)
-        for number in range(component.max() + 1):
-            mine = component == number
-            expected[mine] = logistic.ppf((rankdata(values[mine]) - 0.5) / mine.sum()) / logistic.std()
-        np.testing.assert_allclose(_scores(component, values), expected, rtol=1e-12, atol=1e-12)
+    places = np.arange(7.0)
+    terms = {scale: term(scale * places) for scale in np.linspace(0.0, 0.3, 61)}
+    best = min(terms, key=terms.get)
+    assert 0.0 < best < 0.3
+    assert terms[best] < 0.1 * terms[0.0]
+    assert term(best * places[[1, 0, 2, 3, 4, 5, 6]]) > 2.0 * terms[best]
 
 
-def test_means_that_hardly_differ_are_told_apart_by_rank():
-    """To a standard deviation of 0.04; a node that is far from all others is not sent farther than its rank."""
-    drawn = nx.random_regular_graph(4, 60, seed=0)
-    graph = uh.as_graph(drawn)
-    closeness = Closeness.of(graph)
-    mean = np.array([sum(nx.single_source_shortest_path_length(drawn, node).values()) / 59 for node in graph.ids])
-    held = closeness.unit * mean - closeness.shift
-    assert held.std() == pytest.approx(0.04, rel=0.05)
-    np.testing.assert_array_equal(rankdata(held.round(12)), rankdata(mean.round(12)))
-    assert np.corrcoef(held, mean)[0, 1] < 0.999
-    star = Closeness.of(uh.as_graph(nx.star_graph(2000)))
-    assert -0.2 < -star.shift[0] < -0.1
-    assert np.ptp(star.shift[1:]) == 0.0
-    assert not Closeness.of(uh.as_graph(nx.cycle_graph(9))).shift.any()
-    assert not Closeness.of(uh.as_graph(nx.path_graph(30))).shift.any()  # whose means differ enough
+def test_it_asks_for_the_order_of_the_centrality_and_its_spread():
+    graph = uh.as_graph(nx.disjoint_union(nx.barabasi_albert_graph(60, 2, seed=0), nx.path_graph(9)))
+    closeness, central = Closeness.of(graph), centrality_of(graph).values
+    assert np.sqrt(np.square(closeness.target).mean()) == pytest.approx(0.06, rel=1e-6)
+    for number in range(2):
+        mine = graph.component == number
+        assert abs(closeness.target[mine].mean()) < 1e-6
+        np.testing.assert_array_equal(rankdata(closeness.target[mine].round(9)), rankdata(-central[mine].round(4)))
 
 
-def test_hubs_are_held_by_a_quarter_of_their_degree():
-    """In units of its mean; other nodes by 1."""
-    star = Closeness.of(uh.as_graph(nx.star_graph(2000))).firmness
-    assert star[0] == pytest.approx(2001 / 8)
-    assert (star[1:] == 1.0).all()
-    assert Closeness.of(uh.as_graph(SMALL)).firmness.max() > 1.0  # so that engines are compared where it matters
+def test_where_all_nodes_are_alike_it_asks_for_nothing():
+    assert not Closeness.of(uh.as_graph(nx.cycle_graph(9))).target.any()
+    assert not Closeness.of(uh.as_graph(nx.complete_graph(9))).target.any()
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
@@ -156,7 +137,7 @@ def test_means_over_components_longer_than_a_block():
     rng, sizes = np.random.default_rng(0), (1000, 256, 1, 700)
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     n = len(component)
-    closeness = Closeness(np.arange(4), np.zeros((4, n), np.int32), component, np.zeros(n), np.ones(n), 0.1, 2, 4)
+    closeness = Closeness(np.arange(4), component, np.zeros(n), 2, 4)
     values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
     found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
     for number in range(len(sizes)):

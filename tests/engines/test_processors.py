@@ -24,22 +24,20 @@ TRAININGS = {
     "hyperbolic": ("club", {"p": 4, "q": 0, "iterations": 120}),
     "sphere": ("club", {"p": 0, "q": 3, "iterations": 120}),
     "flat": ("club", {"flat": True, "dim": 3, "iterations": 120}),
-    "popular": ("club", {"goal": "neighbours", "iterations": 120}),
     "paper": ("club", {"preset": "paper", "p": 3, "q": 1, "iterations": 200}),
     "slabs": ("made", {"p": 2, "q": 2, "iterations": 40}),
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
     "landmarks": ("large", {"p": 3, "q": 1, "iterations": 10}),
 }
 BITS = {
-    "cone": "c24a29a0d09deaa7",
-    "hyperbolic": "a5a4f554ae982569",
-    "sphere": "bc883b942f21920d",
+    "cone": "3b5c8a40362adebb",
+    "hyperbolic": "b0f7378841b2b112",
+    "sphere": "41da8db72b3e1d0d",
     "flat": "251cad3232bd63a3",
-    "popular": "f57d1d143dbc8597",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "caecee820716489c",
-    "single": "6114dfb0fcb03785",
-    "landmarks": "584c25d544a628c5",
+    "slabs": "118dc5486f54d5b8",
+    "single": "114a78a37ad68473",
+    "landmarks": "e9dbfbc34234788e",
 }
 
 # The paper's presets, in 39 trainings.

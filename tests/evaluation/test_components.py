@@ -12,6 +12,7 @@ from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.evaluation import component_delta, components, delta, evaluate, over_pairs, strength_spearman
 from ultrahyperbolic.evaluation import hierarchy as room
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.graph.flow import current_flow
 
 
 def delta_by_loop(graph, table):
@@ -54,14 +55,14 @@ def test_a_long_path_in_any_order_is_one_component():
         assert not components(Graph.from_arrays(nodes[:-1], nodes[1:], ids=5000)).any()
 
 
-def within_components(graph, scores):
-    """The mean of Spearman's ρ in each component, by its size, where strengths and scores differ."""
+def within_components(graph, scores, others):
+    """The mean of Spearman's ρ of two scores in each component, by its size, where both differ."""
     joined = nx.Graph(graph.edges.tolist())
     found = []
     for nodes in map(sorted, nx.connected_components(joined)):
-        strength, score = graph.strength[nodes], scores[nodes]
-        if np.ptp(strength) > 0 and np.ptp(score) > 0:
-            found.append((len(nodes), spearmanr(strength, score).statistic))
+        score, other = scores[nodes], others[nodes]
+        if np.ptp(score) > 0 and np.ptp(other) > 0:
+            found.append((len(nodes), spearmanr(score, other).statistic))
     return np.average([rho for _, rho in found], weights=[size for size, _ in found])
 
 
@@ -81,9 +82,10 @@ def test_against_a_loop(embed, table_of, seed):
     tolerance = 1e-9 if points.dtype == torch.float64 else 1e-5
     np.testing.assert_allclose(delta(points, space, graph), truth, rtol=tolerance)
     np.testing.assert_allclose(over_pairs(graph, points, space).delta, truth, rtol=tolerance)
-    assert evaluate(graph, points, space)["spearman_all"] == pytest.approx(
-        within_components(graph, -truth), abs=1e-9 if tolerance < 1e-6 else 5e-2
-    )
+    measures = evaluate(graph, points, space)
+    for name, score in (("spearman_all", graph.strength), ("delta_centrality", current_flow(graph).values)):
+        expected = within_components(graph, score, -truth)
+        assert measures[name] == pytest.approx(expected, abs=1e-9 if tolerance < 1e-6 else 5e-2), name
 
 
 @pytest.mark.usefixtures("ways")

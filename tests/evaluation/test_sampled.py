@@ -8,9 +8,8 @@ import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import closeness, from_samples, over_nodes, over_pairs
+from ultrahyperbolic.evaluation import from_samples, over_nodes, over_pairs
 from ultrahyperbolic.evaluation.closure import sampled_closure, triadic_closure
-from ultrahyperbolic.evaluation.hierarchy import sampled_closeness
 from ultrahyperbolic.evaluation.summary import delta_from_samples, drawn_nodes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
@@ -77,12 +76,6 @@ def test_delta_in_a_moment_is_that_of_a_small_graph_and_near_that_of_a_larger(pa
         np.testing.assert_allclose(np.median(found / exact), 1.0, rtol=error)
 
 
-def test_closeness_is_estimated_from_some_sources():
-    graph = random_graph(400)
-    np.testing.assert_allclose(sampled_closeness(graph, sources=10**6), closeness(graph), rtol=1e-9)
-    assert np.corrcoef(sampled_closeness(graph, sources=128), closeness(graph))[0, 1] > 0.9
-
-
 def test_few_nodes_are_drawn_of_many():
     assert [drawn_nodes(n) for n in (10, 10**6, 10**9)] == [10, 268, 64]
 
@@ -100,7 +93,7 @@ def test_large_graphs_are_measured_by_samples_and_it_is_said(monkeypatch, caplog
     monkeypatch.setattr("ultrahyperbolic.evaluation.summary._FEWEST", 5)
     monkeypatch.setattr("ultrahyperbolic.evaluation.summary._MOST", 20)
     train.measured(graph, embedding, quiet=False)
-    assert caplog.messages == ["measures and ranks are estimated from 20 of 34 nodes; run.json has standard errors"]
+    assert caplog.messages == ["measures and delta are estimated from 20 of 34 nodes; run.json has standard errors"]
 
 
 def test_no_more_nodes_are_measured_than_there_is_time_for():

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from scipy.stats import spearmanr
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.datasets import karate
 from ultrahyperbolic.evaluation import (
-    closeness,
     delta,
     evaluate,
     norm_proxy,
@@ -29,6 +30,7 @@ from ultrahyperbolic.evaluation import (
     violated_orders,
 )
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.graph.flow import current_flow
 from ultrahyperbolic.pairs import nearest
 
 KEYS = {
@@ -40,12 +42,13 @@ KEYS = {
     "precision_at_5",
     "map",
     "mean_rank",
+    "delta_centrality",
     "transitivity",
     "open_wedges",
 } | {
     f"spearman_{nodes}{score}"
     for nodes in ("all", "top5", "top10")
-    for score in ("", "_norm", "_pagerank", "_closeness")
+    for score in ("", "_norm", "_pagerank", "_centrality")
 }
 
 
@@ -84,7 +87,7 @@ def test_evaluate_is_each_measure(measure):
         violated_orders(graph, points, space, **options),
         reconstruction(graph, points, space, **options),
     )
-    scores = delta(points, space, **options)
+    scores, central = delta(points, space, **options), current_flow(graph).values
     truth = {
         "violated_orders": violated.edges_vs_nonedges,
         "violated_orders_all": violated.all_classes,
@@ -101,7 +104,8 @@ def test_evaluate_is_each_measure(measure):
         "spearman_top10": strength_spearman(graph, scores, top=10),
         "spearman_all_norm": strength_spearman(graph, norm_proxy(points)),
         "spearman_top5_pagerank": strength_spearman(graph, -pagerank(graph), top=5),
-        "spearman_top10_closeness": strength_spearman(graph, -closeness(graph), top=10),
+        "spearman_top10_centrality": strength_spearman(graph, -central, top=10),
+        "delta_centrality": spearmanr(central, -scores).statistic,
     }
     assert {name: found[name] for name in truth} == pytest.approx(truth, abs=1e-12)
 
@@ -172,7 +176,7 @@ def test_backends_agree(measure):
 def test_the_names_are_documented():
     page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text()
     for name in KEYS:
-        stem = name.removesuffix("_norm").removesuffix("_pagerank").removesuffix("_closeness")
+        stem = re.sub("^(spearman_[a-z0-9]+)_.*", r"\1", name)
         assert f"`{stem}`" in page, name
 
 
@@ -196,7 +200,7 @@ print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert int(result.stdout) == 18
+    assert int(result.stdout) == 19
 
 
 def test_the_former_name_of_the_dissimilarity_is_taken_with_a_warning():

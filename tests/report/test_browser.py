@@ -17,7 +17,7 @@ from report.conftest import HOSTILE, ring
 from report.test_page import SELECTION
 from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, datasets, embed
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import RankIntervals
+from ultrahyperbolic.graph.flow import Centrality
 from ultrahyperbolic.report import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -278,7 +278,7 @@ def test_colours_follow_the_column_that_is_chosen(tab, club):
     sides = club.hierarchy()["club"].tolist()
     assert len({(colour, side) for colour, side in zip(after, sides, strict=False)}) == 2
     assert "Officer" in tab.page.inner_text("#map-legend")
-    assert tab.rows()[0][5] == sides[0]
+    assert tab.rows()[0][6] == sides[0]
     tab.page.select_option("#colour", label="rank")
     assert len(set(tab.page.evaluate(swatches))) == 25
     tab.page.select_option("#colour", label="community")
@@ -310,7 +310,7 @@ def test_finding_a_node_marks_it_in_every_view(tab, club):
     ties = [(club.ids[a], club.ids[b]) for a, b in club.graph.edges if row in (a, b)]
     assert sorted(rug) == pytest.approx(sorted(club.distance(*tie) for tie in ties), rel=1e-3)
     assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == "34"
-    assert f"rank {club.rank[row]} (" in tab.page.inner_text("#found")
+    assert f"rank {club.rank[row]} of 34" in tab.page.inner_text("#found")
     assert len(tab.look("map-plot", "picture.marked")) == len(ties)
     for view in ("map-plot", "space-plot"):
         assert k in {name["node"] for name in tab.names(view)}
@@ -335,8 +335,8 @@ def test_the_card_tells_the_ties_the_near_strangers_and_the_ranks_of_the_selecte
     assert [line.split()[0] for line in lists[1]] == strangers["node"].tolist()
     table = club.hierarchy().set_index("node").loc["34"]
     ranks = {line.split("\t")[0]: line.split("\t")[-1] for line in card.splitlines() if "\t" in line}
-    assert ranks["centrality (δ)"].startswith(f"{table['rank']} (")
-    names = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
+    names = {"centrality": "rank", "δ": "delta_rank", "strength": "strength_rank", "eigenvector": "eigenvector_rank"}
+    names["PageRank"] = "pagerank_rank"
     assert {name: int(ranks[name]) for name in names} == {name: table[column] for name, column in names.items()}
     tab.page.click("#card ul button")  # a name on the card selects that node
     assert tab.page.inner_text("#card h2") == lists[0][0].split()[0]
@@ -387,24 +387,27 @@ def test_the_table_sorts(tab, club):
         tab.page.click(f"#heads button:text-is('{head}')")
         return [row[place] for row in tab.rows()]
 
-    by_strength = [float(value) for value in column("strength", 3)]
+    by_strength = [float(value) for value in column("strength", 4)]
     assert by_strength == sorted(strength.values(), reverse=True)[:25]
     assert tab.page.get_attribute("th:has-text('strength')", "aria-sort") == "descending"
-    assert [float(value) for value in column("strength", 3)] == sorted(strength.values())[:25]
+    assert [float(value) for value in column("strength", 4)] == sorted(strength.values())[:25]
     assert tab.page.get_attribute("th:has-text('strength')", "aria-sort") == "ascending"
     assert column("node", 1) == [str(k) for k in range(1, 26)]  # as numbers, not as text
     assert column("node", 1) == [str(k) for k in range(34, 9, -1)]
-    deltas = [float(value) for value in column("δ", 2)]
+    deltas = [float(value) for value in column("δ", 3)]
     assert deltas == sorted(deltas)
-    assert [int(rank.split()[0]) for rank in column("rank", 0)] == list(range(1, 26))
+    # Fails: centralities have the decimals of strengths, which are whole numbers here.
+    central = [float(value) for value in column("centrality", 2)]
+    assert central == pytest.approx(club.hierarchy()["centrality"][:25].tolist(), rel=0.01)
+    assert column("rank", 0) == [str(rank) for rank in range(1, 26)]
 
 
 def test_the_table_turns_pages_and_follows_what_is_found(tab):
     tab.page.click("#next")
-    assert [int(row[0].split()[0]) for row in tab.rows()] == list(range(26, 35))
+    assert [row[0] for row in tab.rows()] == [str(rank) for rank in range(26, 35)]
     assert tab.page.is_disabled("#next")
     tab.page.click("#previous")
-    assert tab.rows()[0][0].startswith("1 (")
+    assert tab.rows()[0][0] == "1"
     tab.page.click("#next")
     name = tab.rows()[-1][1]
     tab.page.click("#previous")
@@ -430,8 +433,8 @@ def test_pointing_at_a_node_shows_it_and_its_nearest(tab, club):
         arg=shown["node"],
     )
     words = tab.page.inner_text("#tip")
-    assert f"rank {k + 1} ({shown['rank_low']}" in words
-    assert f"δ {shown['delta']:.2f}" in words
+    assert f"rank {shown['rank']} of 34" in words
+    assert f"strength {club.graph.strength[club.index(shown['node'])]:g}" in words
     for near in club.neighbors(shown["node"], k=5)["node"]:
         assert f"{near} (" in words
     tab.page.mouse.down()
@@ -451,7 +454,7 @@ def test_the_keyboard_is_enough(tab, club):
     page.focus("#map-plot")
     page.evaluate("delete document.documentElement.dataset.chosen")
     page.keyboard.press("ArrowRight")
-    assert tab.settled() == club.rank[club.index("33")] % 34  # the next, counted from 0; after the last, the first
+    assert tab.settled() == club.hierarchy()["node"].tolist().index("33") + 1  # the next, counted from 0
     page.focus("#space-plot")
     before = tab.look("space-plot", "({...picture.eye})")
     page.keyboard.press("ArrowLeft")
@@ -474,12 +477,13 @@ def test_the_keyboard_is_enough(tab, club):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 360])
-def test_ranks_have_their_intervals_over_the_seeds(show, club, width):
-    ends = RankIntervals(np.maximum(club.rank - 2, 1), np.minimum(club.rank + 3, 34), 19 / 21)
-    ranked = show(club.with_ranks(ends, seeds=20, first_seed=0), width=width)
-    assert [row[0] for row in ranked.rows()[:3]] == ["1 (1–4)", "2 (1–5)", "3 (1–6)"]
+def test_ranks_that_are_estimated_have_intervals(show, club, width):
+    found = Embedding(club.ids, club.points, club.manifold, club.run, club.graph, popularity=club.popularity)
+    vars(found)["centrality"] = Centrality(-np.arange(34.0), np.full(34, 0.4))  # of which the neighbours overlap
+    ranked = show(found, width=width)
+    assert [row[0] for row in ranked.rows()[:3]] == ["1 (1–2)", "2 (1–3)", "3 (2–4)"]
     ranked.find("34")
-    assert f"rank {club.rank[club.index('34')]} (" in ranked.page.inner_text("#found")
+    assert "rank 34 (33–34) of 34" in ranked.page.inner_text("#found")
     assert ranked.sticking_out() == []
     assert ranked.complaints == []
 
@@ -581,14 +585,15 @@ def test_a_directed_network_is_drawn_and_listed_by_height(show):
         1,
         2,
     ]
-    for menu in ("#drawing", "#by"):
-        tab.page.select_option(menu, "height")
+    assert tab.page.input_value("#by") == "height"
+    tab.page.select_option("#drawing", "height")
     at = np.array(tab.look("map-plot", "picture.at"))
     heights = np.array(tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).nodes.height"))
     assert (np.argsort(at[:, 1]) == np.argsort(-heights)).all(), "higher nodes stand higher"
     assert sum(strand["up"] for strand in tab.look("map-plot", "picture.strands()")) == 1, "the tie that leads back up"
     assert [row[1] for row in tab.rows()] == [str(node) for node in np.array(found.ids)[np.argsort(-found.heights)]]
-    assert all("–" in row[0] or "(" in row[0] for row in tab.rows()), "each with its interval"
+    tab.page.select_option("#by", label="centrality")
+    assert [row[1] for row in tab.rows()] == [str(node) for node in found.hierarchy(by="centrality")["node"]]
     assert tab.complaints == []
     tab.keep("height")
     tab.page.close()
@@ -633,7 +638,7 @@ def test_hostile_labels_do_nothing(worst):
 
 def test_hostile_labels_show_as_those_characters(worst):
     worst.find("")
-    shown = {row[1] for row in worst.rows()} | {row[5] for row in worst.rows()}
+    shown = {row[1] for row in worst.rows()} | {row[6] for row in worst.rows()}
     for text in HOSTILE[:8]:
         assert any(cell.rstrip("…") and text.startswith(cell.rstrip("…")) for cell in shown), text
     assert HOSTILE[0][:40] + "…" in shown

@@ -69,7 +69,7 @@ def test_the_geometry_is_the_earlier_one():
 
 
 def test_popularity_goes_on():
-    old = uh.embed(CLUB, goal="neighbours", iterations=60, quiet=True)
+    old = uh.embed(CLUB, iterations=60, quiet=True)
     found = uh.embed(CLUB, continue_from=old, iterations=1, quiet=True)
     assert found.popularity is not None
     assert np.corrcoef(found.popularity, old.popularity)[0, 1] > 0.9

@@ -73,6 +73,7 @@ def test_a_folder_keeps_heights_and_springs(trained, tmp_path):
     loaded = uh.load(trained.save(tmp_path / "web"))
     assert loaded.is_directed
     np.testing.assert_array_equal(loaded.heights, trained.heights)
+    assert loaded.hierarchy().equals(trained.hierarchy())
     np.testing.assert_array_equal(loaded.scores([3]), trained.scores([3]))
 
 
@@ -111,7 +112,9 @@ def test_the_command_places_nodes_of_a_directed_graph(tmp_path, monkeypatch):
     assert both.is_directed
     assert both.ids[-1] == "zoe"
     assert both.heights[-1] > both.heights[list(both.ids).index("ann")]
-    assert runner.invoke(app, ["rank", "both", "--by", "height"]).exit_code == 0
+    ranked = runner.invoke(app, ["rank", "both"])
+    assert (ranked.exit_code, ranked.stdout.split()[:3]) == (0, ["rank", "node", "height"])
+    assert ranked.stdout == runner.invoke(app, ["rank", "both", "--by", "height"]).stdout
 
 
 def test_the_order_of_rows_changes_nothing():

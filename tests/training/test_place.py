@@ -162,7 +162,7 @@ def test_many_are_placed_in_parts(club, monkeypatch, few_steps):
 
 @pytest.mark.slow
 def test_popularity_comes_with_the_points():
-    old = uh.embed(CLUB, goal="neighbours", iterations=200, quiet=True)
+    old = uh.embed(CLUB, iterations=200, quiet=True)
     new = old.transform([("hub", node) for node in CLUB.ids[:20]] + [("leaf", "1")])
     assert new.popularity is not None
     assert new.popularity[0] > new.popularity[1]
@@ -174,7 +174,7 @@ def test_the_new_ones_can_be_saved(club, tmp_path, few_steps):
 
 
 def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path, few_steps):
-    old = uh.embed(CLUB, goal="neighbours", iterations=20, quiet=True).with_attributes(age=np.arange(34))
+    old = uh.embed(CLUB, iterations=20, quiet=True).with_attributes(age=np.arange(34))
     ties = Graph.from_edges([("a", "1", 3.0), ("b", "a", 2.0), ("1", "34", 9.0)])
     loaded = uh.load(old.save(tmp_path / "old"))
     for known in (old, loaded):

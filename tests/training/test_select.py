@@ -52,7 +52,7 @@ def test_scores_are_of_the_training_a_user_would_get_with_a_shorter_finish(found
     )
     measures = alone.run["measures"]
     assert row.measures[1]["map"] == measures["map"]
-    assert row.scores[1] == pytest.approx(np.mean([measures[n] for n in ("map", "tie_order", "spearman_all")]))
+    assert row.scores[1] == pytest.approx(np.mean([measures[n] for n in ("map", "tie_order")]))
 
 
 def test_differences_are_paired_and_after_as_many_iterations(found):
@@ -73,11 +73,11 @@ def test_the_same_seed_selects_the_same(found):
 def test_plain_data(found):
     data = json.loads(json.dumps(found.to_json()))
     assert data["winner"] == found.best.name
-    assert (data["goal"], data["by"], data["seeds"]) == ("balanced", "graph", 3)
+    assert (data["by"], data["seeds"]) == ("graph", 3)
     assert data["within_noise"] == bool(data["within_noise_of"])
     assert set(data["rows"][0]) >= {
-        "geometry", "p", "q", "flat", "seeds", "iterations", "kept", "score", "map", "tie_order", "spearman_all",
-        "violated_orders", "held_out", "difference", "difference_error",
+        "geometry", "p", "q", "flat", "seeds", "iterations", "kept", "score", "map", "tie_order", "violated_orders",
+        "held_out", "difference", "difference_error",
     }  # fmt: skip
     assert list(found.to_frame()["score"]) == [row.score for row in found.rows]
 
@@ -92,20 +92,16 @@ def test_select_and_a_dimension_alone_name_the_same(make):
     assert chosen["winner"] == found.best.name
 
 
-def test_the_goal_is_what_is_scored():
-    graph = uh.datasets.karate()
-    for goal, name in (("neighbours", "map"), ("ties", "tie_order"), ("hierarchy", "spearman_all")):
-        found = uh.select(graph, dim=2, goal=goal, iterations=80, quiet=True)
-        assert found.goal == goal
-        for row in found.rows:
-            assert row.scores == [measures[name] for measures in row.measures]
-        assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
+def test_neighbours_and_tie_order_are_what_is_scored(found):
+    for row in found.rows:
+        assert row.scores == [pytest.approx((each["map"] + each["tie_order"]) / 2.0) for each in row.measures]
+    assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
 
 
 def test_a_reversed_score_names_another(monkeypatch):
-    right = uh.select(uh.datasets.karate(), dim=2, goal="neighbours", iterations=80, quiet=True)
-    monkeypatch.setattr(MODULE, "score", lambda _, measures: -measures["map"])
-    wrong = uh.select(uh.datasets.karate(), dim=2, goal="neighbours", iterations=80, quiet=True)
+    right = uh.select(uh.datasets.karate(), dim=2, iterations=80, quiet=True)
+    monkeypatch.setattr(MODULE, "score", lambda measures: -measures["map"])
+    wrong = uh.select(uh.datasets.karate(), dim=2, iterations=80, quiet=True)
     assert wrong.best != right.best
     assert wrong.rows[0].mean("map") < right.rows[0].mean("map")
 
@@ -341,7 +337,6 @@ def test_what_the_graph_hints_at():
         ({"seeds": 0}, "seeds must be"),
         ({"held_out": 1.0}, "held_out must be"),
         ({"by": "nodes"}, "by must be one of graph, links, got 'nodes'"),
-        ({"goal": "beauty"}, "goal must be one of balanced, hierarchy, neighbours, ties, got 'beauty'"),
     ],
 )
 def test_bad_arguments(monkeypatch, arguments, message):

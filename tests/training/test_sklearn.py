@@ -104,9 +104,7 @@ def test_networkx_and_names_of_data_sets():
     assert list(model.result_.ids) == list(graph.ids)
     assert np.array_equal(points, model.transform(drawn))
     assert np.array_equal(points, clone(model).fit_transform("karate"))
-    assert np.array_equal(
-        points, uh.embed("karate", p=2, q=1, goal="neighbours", iterations=10, seed=0, quiet=True).points
-    )
+    assert np.array_equal(points, uh.embed("karate", p=2, q=1, iterations=10, seed=0, quiet=True).points)
     unweighted = clone(model).set_params(weight=False).fit(drawn)
     assert unweighted.result_.graph.capacities.tolist() == [1.0]
 
@@ -128,14 +126,6 @@ def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
     first, count = (1, 2) if tied else (0, 4)
     with pytest.raises(ValueError, match=rf"^row {first} of X \(from 0\) has no ties .* \({count} such\)"):
         model.transform(form(ties))
-
-
-def test_a_goal_may_be_spelt_as_in_america():
-    one, other = (
-        uh.UltrahyperbolicEmbedding(p=1, q=1, iterations=3, seed=0, goal=goal).fit_transform("karate")
-        for goal in ("neighbors", "neighbours")
-    )
-    assert np.array_equal(one, other)
 
 
 def test_new_nodes_are_placed_by_their_ties(few_steps):

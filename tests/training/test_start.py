@@ -7,6 +7,7 @@ import numpy as np
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph.flow import centrality_of
 from ultrahyperbolic.training.start import SpectralStart
 
 
@@ -20,20 +21,22 @@ def test_components_start_farther_apart_than_any_path_is_long():
 
 
 def test_central_nodes_start_near_the_middle_of_their_component():
-    """A node with more hops than the mean is not moved, and one with fewer not past what its rank and its hops say."""
+    """Who is farther than the mean from all others is not moved, and who is nearer not past what rank and value say."""
     parts = [nx.barabasi_albert_graph(150, 3, seed=4), nx.path_graph(9), nx.complete_graph(4)]
-    start = SpectralStart(uh.as_graph(nx.disjoint_union_all(parts)))
+    graph = uh.as_graph(nx.disjoint_union_all(parts))
+    start, central = SpectralStart(graph), centrality_of(graph).values
+    resistance = (central.max() / central).round(6)
     before = np.random.default_rng(0).standard_normal((163, 3)) + 9.0 * np.repeat(np.eye(3), [150, 9, 4], axis=0)
     after = before.copy()
     start._draw_in(after)
     for first, end in ((0, 150), (150, 159), (159, 163)):
-        hops, middle = start.hops[0][first:end].mean(1), before[first:end].mean(0)
+        far, middle = resistance[first:end], before[first:end].mean(0)
         old, new = (np.linalg.norm(places[first:end] - middle, axis=1) for places in (before, after))
-        by_value = (hops - hops.min()) / max(hops.mean() - hops.min(), 1e-9)
+        by_value = (far - far.min()) / max(far.mean() - far.min(), 1e-9)
         by_rank = np.empty_like(old)
-        by_rank[np.lexsort((old, hops))] = np.sort(old)
+        by_rank[np.lexsort((old, far))] = np.sort(old)
         np.testing.assert_allclose(new, np.minimum(old, np.maximum(by_value * old, by_rank)), atol=1e-12)
-        assert new[hops == hops.min()].min() <= new.min() + 1e-12
+        assert new[far == far.min()].min() <= new.min() + 1e-12
     np.testing.assert_allclose(after[159:], before[159:], atol=1e-14)  # which nothing tells apart
 
 

@@ -18,6 +18,7 @@ COMMAND_ALONE = {
     "unweighted",  # weight=False
     "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
     "weights_are_distances", "skip_bad_rows",
+    "goal",  # of earlier versions; Python takes it without a parameter
 }  # fmt: skip
 READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}

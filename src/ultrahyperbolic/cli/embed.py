@@ -51,6 +51,7 @@ def embed(
     tensorboard: Annotated[Path | None, _result("--tensorboard", rare=True, metavar="FOLDER", help=_BOARD)] = None,
     with_report: Annotated[bool, _result("--report/--no-report", rare=True, help=_REPORT)] = True,
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
+    goal: opt.Goal = None,
     quiet: Annotated[bool, _result("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -86,6 +87,7 @@ def embed(
     if resume is not None:
         continue_training(context, resume, time_limit, asked["threads"], keeping)
         return
+    opt.check_goal(goal, quiet=quiet)
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
     context.with_resource(bar(f"embedding {graph}", show=not quiet))  # between the bars of the steps, too

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_type_
 
 import typer
 
-from ..options import OPTIONS, Declared, Option
+from ..options import GOAL_IS_IGNORED, OPTIONS, Declared, Option
 from .errors import Refused, refusing
+from .output import note
 
 
 def option(*names: str, panel: str | None = None, rare: bool = False, **settings: Any) -> Any:
@@ -24,7 +25,8 @@ def option(*names: str, panel: str | None = None, rare: bool = False, **settings
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        hidden: list[Any] = [parameter for parameter in context.command.params if getattr(parameter, "hidden", False)]
+        rare = [each for each in context.command.params if getattr(each, "hidden", False)]
+        hidden: list[Any] = [each for each in rare if getattr(each, "help", None) is not None]
         for parameter in hidden:
             parameter.hidden = False
         print(context.get_help())
@@ -59,6 +61,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for s
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
+# An option of earlier versions, which no help shows.
+Goal = Annotated[str | None, typer.Option("--goal", hidden=True)]
 
 
 def _reading(help: str, metavar: str | None = None, *, default: Any = None, common: bool = False) -> Option:
@@ -199,6 +203,12 @@ def _signed(command: Callable[..., None], parameters: Sequence[inspect.Parameter
     command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in named}
     return command
+
+
+def check_goal(goal: str | None, *, quiet: bool) -> None:
+    """Note that --goal, of earlier versions, changes nothing."""
+    if goal is not None and not quiet:
+        note(f"--{GOAL_IS_IGNORED}")
 
 
 def check_device(device: str) -> None:

@@ -19,13 +19,16 @@ from .errors import refusing
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.answers import Columns, RankedBy
+    from ..embedding.answers import Columns
     from ..graph import Graph
     from ..loop import Ending
 
 _TOP = 10  # nodes in a summary
 _LONGEST = 80  # characters of an id in a terminal
-_RIGHT = ("rank", "delta", "strength", "by degree", "by strength", "by PageRank", "distance", "weight", "score")
+_RIGHT = (
+    "rank", "centrality", "delta", "height", "strength", "by centrality", "by delta", "by strength", "by eigenvector",
+    "by PageRank", "distance", "weight", "score",
+)  # fmt: skip
 
 _SENTENCES = {
     "map": "mean average precision of the neighbours {value:.3f} (1 is best)",
@@ -35,7 +38,7 @@ _SENTENCES = {
     "map_out": "mean average precision of where ties lead, and where they come from: {value:.3f} and {back:.3f}",
     "direction": "ties have the right direction in {share} (chance: 50 %)",
     "circulation": "{share} of the weight goes round in cycles, which no ranking shows",
-    "spearman_all": "rank agrees with strength: ρ = {value:.3f}",
+    "delta_centrality": "delta, the sum of distances on the map, agrees with centrality: ρ = {value:.3f}",
 }
 
 
@@ -152,22 +155,17 @@ def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
         "seconds": embedding.record.timing.seconds,
         "waited": waited(),
-        **{name: run.get(name) for name in ("measures", "ranks")},
-        "top": json_rows(ranking(embedding, _TOP, _order_of(embedding), embedding.graph)),
+        "measures": run.get("measures"),
+        "top": json_rows(ranking(embedding, _TOP)),
     }
 
 
-def _order_of(embedding: Embedding) -> RankedBy:
-    """What the nodes of a summary are listed by."""
-    return "height" if embedding.is_directed else "centrality"
-
-
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
-    """The graph, the training, the measures and the nodes with the smallest delta, or the highest ones."""
-    from ..embedding.answers import interval_words, ranking, ranks_by, ranks_in_words
+    """The graph, the training, the measures and the first of the ranking."""
+    from ..embedding.answers import INTERVALS, ranked_by, ranking, ranks_in_words, score_column
     from ..graph.fold import policy_words
     from ..spaces import described
-    from ..verdict import reservations, shows_hierarchy
+    from ..verdict import RANKED, reservations
 
     record, result = embedding.record, embedding.record.result
     stopped = "" if record.stopped is None else record.stopped.text
@@ -200,21 +198,15 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
-    by = _order_of(embedding)
-    order = ranks_by(embedding, by)["rank"].argsort(
-        kind="stable"
-    )  # of nodes that are equally strong, the first is the strongest
-    rows = [*dict.fromkeys([*order[:_TOP].tolist(), int(order[graph.strength[order].argmax()])])]
-    also = ", and the strongest node" * (len(rows) > _TOP)
-    top = "the top of the hierarchy" if shows_hierarchy(record.measures) else "nodes by delta"
-    print(f"\n{'the highest nodes' if by == 'height' else top}{also}:")
-    table = ranking(embedding, rows, by, graph)
+    table, by = ranking(embedding, _TOP), ranked_by(embedding)
+    print(f"\n{RANKED[by]}:")
     columns = {"rank": ranks_in_words(table), **names(table)}
-    score, values = ("height", embedding.heights) if by == "height" else ("delta", embedding.delta)
-    columns[score] = [number(value) for value in values[rows].tolist()]
-    columns["strength"] = [f"{strength:g}" for strength in graph.strength[rows]]
+    columns[by] = [number(cast("float", value)) for value in table[score_column(embedding, by)]]
+    strengths = dict(zip(graph.ids, graph.strength, strict=True))
+    columns["strength"] = [f"{strengths[node]:g}" for node in cast("Sequence[Hashable]", table["node"])]
     print_columns(columns)
-    print(f"in brackets: {interval_words(embedding, by)}")
+    if "rank_low" in table:
+        print(f"in brackets: {INTERVALS}")
     points, kept, *report = files(folder)
     print(f"\nfiles: {points}, {kept}")
     for page in report:
@@ -247,6 +239,4 @@ def in_words(measures: Mapping[str, float]) -> list[str]:
         if (value := measures.get(name)) is not None:
             share, rest, back = percent(value), percent(1.0 - value), measures.get("map_in", math.nan)
             lines.append(words.format(value=value, share=share, rest=rest, back=back))
-    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
-    beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
-    return [*lines[:-1], f"{lines[-1]} ({beside})"] if "spearman_all" in measures and beside else lines
+    return lines

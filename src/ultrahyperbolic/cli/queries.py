@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
 
-_SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
-_FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
+_SIDES = {"norm": "_norm", "PageRank": "_pagerank", "centrality": "_centrality"}
+_FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "delta_centrality", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 _MEMBERS = 5  # of a community, shown
 _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
-_RankedBy = Literal["centrality", "height"]
+_RankedBy = Literal["centrality", "delta", "height"]
 _ClusteredBy = Literal["graph", "map"]
 _MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
 
@@ -36,56 +36,56 @@ def rank(
     folder: opt.Folder,
     top: Annotated[int, typer.Option("--top", min=1, help="How many nodes to show, best first.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="Show all nodes.")] = False,
-    by: Annotated[_RankedBy, typer.Option("--by", help="In a directed graph, ties point down from the highest.")] = (
-        "centrality"
-    ),
+    by: Annotated[
+        _RankedBy | None,
+        typer.Option(
+            "--by",
+            show_default=False,
+            help="Default: height in a directed graph, else centrality.",
+        ),
+    ] = None,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Rank the nodes, the most central first, or by height.
+    """Rank the nodes, the most central first, or of a directed graph the highest.
 
-    Nodes are ranked by delta, the sum of a node's distances to all others:
-    a small delta means a central node. Weights are tie strengths, so nodes
-    near to all others come first (docs/graphs.md). Beside it stand the ranks
-    by degree, strength and PageRank. Each rank comes with an interval: over
-    the seeds if you trained with several, else over resampled nodes, or
-    resampled ties for heights, which needs the graph where embed found it.
+    A node is central if currents reach all others easily, with the ties as
+    wires and the weights as conductances: over many short paths of strong
+    ties (docs/measures.md). It is computed from the graph, so that no seed
+    and no geometry changes it. Beside it stand the ranks by delta, the sum of
+    a node's distances in the embedding, by strength, eigenvector and
+    PageRank. Equal nodes share a rank.
 
     Examples:
       ultrahyperbolic rank club
       ultrahyperbolic rank club --top 5
       ultrahyperbolic rank club --all --csv ranking.csv
       ultrahyperbolic rank club --all --json
-      ultrahyperbolic rank advice --by height
+      ultrahyperbolic rank club --by delta
     """
-    from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
-    from ..verdict import no_hierarchy
+    from ..embedding.answers import INTERVALS, OTHER_RANKS, ranked_by, ranking, ranks_in_words, score_column
 
     saved = open_embedding(folder)
-    record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
-        graph, why = graph_of(saved, folder, None, {}, quiet=True)
-        if graph is None:
-            note(f"the ranks have no intervals, which need the graph: {why}")
-    table = ranking(saved, None if everything else top, by, graph)
+    by = by or ranked_by(saved)
+    if by == "delta" and saved.centrality is None:
+        note("ranked by delta, as the folder does not hold the graph: embed it again to rank by centrality")
+    with refusing(ValueError):
+        table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
-    words = {"intervals": interval_words(saved, by)} if "rank_low" in table else {}
+    words = {"intervals": INTERVALS} if "rank_low" in table else {}
     if as_json:
-        ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
-        print_json({"folder": str(folder), "nodes": len(saved), **ranks, **words, "ranking": json_rows(table)})
+        print_json({"folder": str(folder), "nodes": len(saved), "by": by, **words, "ranking": json_rows(table)})
         return
-    if by == "centrality" and (doubt := no_hierarchy(record.measures)) is not None:
-        note(doubt)
-    own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
+    score = score_column(saved, by)
+    own = {"node", "label", "centrality", "delta", "rank", "rank_low", "rank_high", score, *OTHER_RANKS.values()}
     columns = {"rank": ranks_in_words(table), **names(table)}
-    columns["delta"] = [number(cast("float", value)) for value in table["delta"]]
+    columns[by] = [number(cast("float", value)) for value in table[score]]
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     print_columns(columns | _others(table, own))
     for text in words.values():
         print(f"in brackets: {text}")
-    if alike := alike_words(table):
-        print(f"neighbouring ranks that cannot be told apart: {alike}")
 
 
 def neighbors(
@@ -296,7 +296,8 @@ def _print_measures(measures: dict[str, float]) -> None:
     """One row per measure, first what everyone asks for; then the same of what needs no embedding."""
     from ..verdict import MEANINGS, reservations
 
-    ours = [name for name in measures if not name.endswith((*_SIDES.values(), *_OF_THE_GRAPH))]
+    beside = {name + suffix for name in measures for suffix in _SIDES.values()}
+    ours = [name for name in measures if name not in beside and name not in _OF_THE_GRAPH]
     ours = [name for name in _FIRST if name in ours] + [name for name in ours if name not in _FIRST]
 
     def cell(name: str) -> str:

@@ -39,6 +39,7 @@ def select(
     output: Annotated[
         Path | None, opt.option("-o", "--output", metavar="FOLDER", help="Write select.json and select.png here.")
     ] = None,
+    goal: opt.Goal = None,
     quiet: opt.Quiet = False,
     as_json: opt.Json = False,
     *,
@@ -48,18 +49,19 @@ def select(
     """Find the geometry that suits a graph best.
 
     Flat space and all signatures are trained briefly, and the better half again for twice as
-    long. The one that serves the goal best wins; embed --dim makes the same
-    choice. With --by links, ties that were held out decide. Below the table
-    stands what the graph alone suggests.
+    long. The one that shows neighbours and the order of ties best wins; embed --dim
+    makes the same choice. With --by links, ties that were held out decide. Below the
+    table stands what the graph alone suggests.
 
     Examples:
       ultrahyperbolic select karate --dim 4
-      ultrahyperbolic select ties.tsv --goal neighbours --seeds 5
+      ultrahyperbolic select ties.tsv --seeds 5
       ultrahyperbolic select ties.tsv --dim 2,4,6 --by links -o out/select
       ultrahyperbolic select roads.tsv --unweighted --device cuda --json
     """
     from ..graph import GraphError
 
+    opt.check_goal(goal, quiet=quiet)
     try:
         dims = [int(part) for part in dim.split(",")]
     except ValueError:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, positions_in
-from ..checks import suggestion
-from ..graph import Graph
+from ..arrays import Floats, Ints
+from ..checks import check_choice, suggestion
 from ..graph.attributes import free_names
-from ..graph.heights import heights as heights_of
+from ..graph.centrality import ranks
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -21,14 +20,21 @@ if TYPE_CHECKING:
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
 Way = Literal["out", "in"]
-RankedBy = Literal["centrality", "height"]
-# How nodes are ranked by the graph alone, and the column of each.
-OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
+RankedBy = Literal["centrality", "delta", "height"]
+OTHER_RANKS = {
+    "centrality": "centrality_rank",
+    "delta": "delta_rank",
+    "strength": "strength_rank",
+    "eigenvector": "eigenvector_rank",
+    "PageRank": "pagerank_rank",
+}
+"""What nodes are ranked by beside, and the column of each."""
+INTERVALS = "the interval of ranks that the standard errors leave open: the centrality of so large a graph is estimated"
+_NINE_TENTHS = 1.645
+"""Standard errors on both sides."""
 _NAMED = 3  # nodes that an error names
 # The most names that are searched for one spelt like an unknown name.
 _SEARCHED = 100_000
-# Of a large graph, ranks are resampled fewer times, and over fewer nodes: so many at most and at least.
-_MOST, _FEWEST, _DISTANCES, _RANKS = 200, 40, 1 << 20, 1 << 23
 
 
 def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> Floats:
@@ -76,102 +82,58 @@ class TiesOf(NamedTuple):
     weights: Floats
 
 
-def ranking(
-    embedding: Embedding, top: int | list[int] | None = None, by: RankedBy = "centrality", graph: Graph | None = None
-) -> Columns:
-    """The nodes from rank 1 on, or those of a list: node, label, delta, rank, interval, ranks of the graph, attributes.
-
-    By height, the highest node has rank 1, and the interval needs the directed ``graph``.
-    """
-    columns = {**ranks_by(embedding, by, graph), **embedding.other_ranks}
+def ranking(embedding: Embedding, top: int | list[int] | None = None, by: RankedBy | None = None) -> Columns:
+    """The nodes from rank 1 on, or those of a list: node, label, rank, interval, scores, other ranks, attributes."""
+    by = by or ranked_by(embedding)
+    check_choice("by", by, get_args(RankedBy))
+    columns: dict[str, NDArray[np.generic]] = {**ranks_by(embedding, by)}
+    if embedding.centrality is not None:
+        columns["centrality"] = embedding.centrality.values
+    columns |= {"delta": embedding.delta, **other_ranks(embedding, by)}
     order = np.array(top) if isinstance(top, list) else np.argsort(columns["rank"], kind="stable")[:top]
-    found = names_at(embedding, order) | {"delta": embedding.delta[order]}
-    found |= {name: column[order] for name, column in columns.items()}
+    found = names_at(embedding, order) | {name: column[order] for name, column in columns.items()}
     return with_attributes(found, embedding, order)
 
 
-def ranks_by(embedding: Embedding, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
-    """The rank [n] of each node, and the ends of its interval, rank_low and rank_high [n], where they can be told."""
+def score_column(embedding: Embedding, by: RankedBy) -> str:
+    """The column of `ranking` that holds the scores by which nodes are ranked."""
+    result = embedding.record.result
+    return result.heights if by == "height" and result is not None and result.heights is not None else by
+
+
+def ranked_by(embedding: Embedding) -> RankedBy:
+    """What ranks the nodes unless someone asks for something else: δ where the graph is not known."""
+    if embedding.is_directed:
+        return "height"
+    return "delta" if embedding.centrality is None else "centrality"
+
+
+def ranks_by(embedding: Embedding, by: RankedBy) -> dict[str, Ints]:
+    """The rank [n] of each node, and rank_low and rank_high [n], the ends of its interval, where it is an estimate."""
     if by == "height":
-        heights = directed(embedding).heights
-        rank = positions_in(np.argsort(-heights, kind="stable")) + 1
-        if graph is None or not graph.is_directed:
-            return {"rank": rank}
-        return {"rank": rank} | _ends(rank, _by_resampled_ties(heights, graph))
-    columns = {**embedding.rank_columns}
-    return columns if "rank_low" in columns else columns | _ends(columns["rank"], _by_resampled_nodes(embedding))
+        return {"rank": ranks(directed(embedding).heights)}
+    if by == "delta":
+        return {"rank": ranks(-embedding.delta)}
+    if (found := embedding.centrality) is None:
+        raise ValueError("the centrality needs the graph, which this embedding does not know: rank by delta")
+    if not found.errors.any():
+        return {"rank": ranks(found.values)}
+    low, high = (found.values + side * _NINE_TENTHS * found.errors for side in (-1.0, 1.0))
+    surely_higher = len(low) - np.searchsorted(np.sort(low), high, side="right")
+    maybe_higher = len(high) - np.searchsorted(np.sort(high), low, side="left")
+    return {"rank": ranks(found.values), "rank_low": 1 + surely_higher, "rank_high": maybe_higher}
 
 
-def _by_resampled_nodes(embedding: Embedding) -> Iterator[Floats]:
-    """δ [n], again and again, as if the nodes that distances are summed over were drawn at random, with replacement.
-
-    Of a large graph these are a part of its nodes. Nodes of another component do not count, nor does what moves all
-    nodes of a component alike: the distance between components has no meaning.
-    """
-    n, rng = len(embedding), np.random.default_rng(0)
-    component = np.zeros(n, np.int64) if embedding.ties is None else embedding.ties.component
-    others = np.sort(rng.permutation(n)[: max(_FEWEST, _DISTANCES // max(n, 1))])
-    far = np.zeros((n, len(others)))
-    for column, node in enumerate(others.tolist()):
-        within = component == component[node]
-        within[node] = False  # to itself it is as far as to the others
-        if within.any():
-            far[within, column] = (found := embedding.distances_from(node)[within]) - found.mean()
-    share, count = n / len(others), _resamples(n)
-    drawn = rng.multinomial(n, np.full(len(others), 1.0 / len(others)), size=count)
-    return (embedding.delta + far @ (times - share) for times in drawn)
-
-
-def _by_resampled_ties(heights: Floats, graph: Graph) -> Iterator[Floats]:
-    """Heights [n] from the top down, as if the ties were drawn at random: they vary as those by the ties alone do."""
-    arcs, weights = graph.arcs
-    all_ties, rng = heights_of(graph.n_nodes, arcs, weights), np.random.default_rng(0)
-    drawn = (rng.integers(len(arcs), size=len(arcs)) for _ in range(_resamples(80 * len(arcs))))
-    return (all_ties - heights - heights_of(graph.n_nodes, arcs[some], weights[some]) for some in drawn)
-
-
-def _resamples(cost: int) -> int:
-    return max(_FEWEST, min(_MOST, _RANKS // max(cost, 1)))
-
-
-def _ends(rank: Ints, scores: Iterable[Floats]) -> dict[str, Ints]:
-    """The interval around the rank [n] of each node that holds nine tenths of its ranks by scores [n], lowest first."""
-    ranks = np.sort([positions_in(np.argsort(score, kind="stable")) + 1 for score in scores], axis=0)
-    aside = len(ranks) // 20
-    return {"rank_low": np.minimum(rank, ranks[aside]), "rank_high": np.maximum(rank, ranks[-1 - aside])}
-
-
-def interval_words(embedding: Embedding, by: RankedBy = "centrality") -> str:
-    """What the intervals of `ranking` are, for people."""
-    ranks = embedding.record.ranks
-    if by == "centrality" and ranks is not None and "rank_low" in embedding.rank_columns:
-        return ranks.text
-    score, some = ("delta", "nodes") if by == "centrality" else ("the height", "ties")
-    return f"the interval that holds 90 % of a node's ranks when {score} is computed from a random sample of the {some}"
-
-
-def alike_words(table: Columns) -> str:
-    """The largest groups of neighbouring ranks that all lie in each other's intervals, for people; empty without any.
-
-    >>> alike_words({"rank": [1, 2, 3, 4, 5], "rank_low": [1, 2, 2, 3, 5], "rank_high": [1, 3, 4, 4, 5]})
-    '2–3, 3–4'
-    """
-    if "rank_low" not in table:
-        return ""
-    rank, low, high = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "rank_low", "rank_high"))
-    # How far the intervals of a rank and of all below it reach.
-    reach, groups, end = np.minimum.accumulate(np.searchsorted(rank, high, "right")[::-1])[::-1], list[str](), 0
-    for first in range(len(rank)):
-        before, end = end, max(end, first + 1)
-        while end < reach[first] and low[end] <= rank[first]:
-            end += 1
-        if end > max(before, first + 1):
-            groups.append(f"{rank[first]}–{rank[end - 1]}")
-    return ", ".join(groups)
+def other_ranks(embedding: Embedding, by: RankedBy) -> dict[str, Ints]:
+    """The ranks [n] by centrality and δ, but for the one that is asked for, and by other centralities of the graph."""
+    found = {} if embedding.centrality is None else {"centrality_rank": ranks(embedding.centrality.values)}
+    found["delta_rank"] = ranks(-embedding.delta)
+    found.pop(f"{by}_rank", None)
+    return found | embedding.other_ranks
 
 
 def ranks_in_words(table: Columns) -> list[str]:
-    """The ranks of a ranking, each with its interval where that is known."""
+    """The ranks of a ranking, each with its interval where it is an estimate."""
     if "rank_low" not in table:
         return list(map(str, table["rank"]))
     found = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)

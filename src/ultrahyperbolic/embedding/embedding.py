@@ -17,17 +17,18 @@ from ..arrays import Floats, Ints
 from ..checks import check_choice, check_count
 from ..evaluation import evaluate
 from ..evaluation.clusters import clusters, communities, width_of
-from ..evaluation.hierarchy import RankIntervals, delta, ranks_of
+from ..evaluation.hierarchy import delta
 from ..evaluation.summary import Near
 from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
+from ..graph.flow import Centrality, centrality_of
 from ..pairs import rows_of, tensor_of
 from ..pairs.reference import check_k, popularity_array
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
-from .record import RankRecord, RunRecord
+from .record import RunRecord
 
 if TYPE_CHECKING:
     import networkx
@@ -54,8 +55,6 @@ class Embedding:
     """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain data."""
     graph: Graph | None = None
     """The graph it was trained on. None after loading; `ties` is then what the folder holds of it."""
-    rank_intervals: RankIntervals | None = None
-    """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
     popularity: Floats | None = None
     """[n] an offset learnt for each node beside its point: the distance of two nodes is D_γ less that of both."""
     labels: Labels | None = None
@@ -117,20 +116,17 @@ class Embedding:
         """The same points with another record; what was computed of them stays known."""
         return self._with(record=record)
 
-    def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Self:
-        """The same points with intervals of their ranks over ``seeds`` seeds, starting at ``first_seed``."""
-        n, ends = len(self), np.array(intervals[:2], dtype=np.int64)
-        if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
-            raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")
-        kept = RankIntervals(ends[0], ends[1], intervals.coverage)
-        record = replace(self.record, ranks=RankRecord(seeds, first_seed, kept.coverage))
-        return self._with(record=record, rank_intervals=kept)
-
     def _with(self, **changes: object) -> Self:
         """The same points with other fields, and with what was found of them."""
         other = copy(self)
         vars(other).update(changes)
         return other
+
+    def with_graph(self, graph: Graph) -> Self:
+        """The same points with their graph, of the same nodes in the same order."""
+        if list(graph.ids) != list(self.ids):
+            raise GraphError("the graph has other nodes than the embedding, or has them in another order")
+        return replace(self, manifold=self.space, graph=graph)  # without what was found of the points alone
 
     def with_attributes(self, **columns: ArrayLike) -> Self:
         """The same points with further columns, or others of the same name: one value per node, text or numbers."""
@@ -143,27 +139,26 @@ class Embedding:
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
-        """Rank of each node by δ [n], 1 for the smallest; equal values rank in node order."""
-        return ranks_of(self.delta)
+        """Rank of each node [n], 1 for the most central, or in a directed graph the highest; equal nodes share it."""
+        return answers.ranks_by(self, answers.ranked_by(self))["rank"]
+
+    @cached_property
+    def centrality(self) -> Centrality | None:
+        """Current-flow closeness of the nodes in the graph, with standard errors; None where the graph is not known."""
+        return None if self.ties is None else centrality_of(self.ties)
 
     @cached_property
     def other_ranks(self) -> dict[str, NDArray[np.int64]]:
-        """The ranks [n] by degree, strength and PageRank; none where the graph is not known."""
+        """The ranks [n] by strength, eigenvector centrality and PageRank; none where the graph is not known."""
         return {} if self.ties is None else other_ranks(self.ties)
 
-    def hierarchy(self) -> pandas.DataFrame:
-        """The ranking, best first: node, label, delta, rank, rank_low and rank_high, the ranks of the graph alone
-        (degree_rank, strength_rank, pagerank_rank), and the attributes, as far as they are known.
-        """
-        return forms.frame(answers.ranking(self))
+    def hierarchy(self, by: answers.RankedBy | None = None) -> pandas.DataFrame:
+        """The ranking, best first: node, label, rank, centrality, delta, ranks by other scores, and the attributes.
 
-    @property
-    def rank_columns(self) -> dict[str, NDArray[np.int64]]:
-        """rank [n], and rank_low and rank_high [n] where they are known."""
-        found = {"rank": self.rank}
-        if self.rank_intervals is not None:
-            found |= {"rank_low": self.rank_intervals.low, "rank_high": self.rank_intervals.high}
-        return found
+        Nodes rank ``by`` their ``"centrality"`` in the graph, in a directed graph by their ``"height"``, or by
+        ``"delta"``, as the paper does. Ranks have an interval, rank_low and rank_high, where they are estimates.
+        """
+        return forms.frame(answers.ranking(self, by=by))
 
     def distance(self, a: Hashable, b: Hashable) -> float:
         """The distance between two nodes: D_γ less the popularity of both, where they have one; it can be negative."""
@@ -370,11 +365,17 @@ class Embedding:
             raise TypeError(
                 f"only pseudo-hyperboloids, flat space and products of them can be saved, not {self.manifold}"
             )
-        ends = None if self.rank_intervals is None else np.array(self.rank_intervals[:2])
         return store.Table(
-            self.ids, self.points, self.delta, geometry.to_json(), ends, self.popularity, self.labels,
-            self.attributes, self._ties,
-        )  # fmt: skip
+            self.ids,
+            self.points,
+            self.delta,
+            geometry.to_json(),
+            self.popularity,
+            self.labels,
+            self.attributes,
+            self._ties,
+            self.centrality,
+        )
 
     @cached_property
     def _ties(self) -> store.TieTexts | None:
@@ -390,9 +391,8 @@ class Embedding:
         """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
         embedding, table, record = store.load(Path(folder), cls._of_table)
         embedding = embedding.with_record(record)
-        if table.rank_ends is not None and (ranks := record.ranks) is not None:
-            intervals = RankIntervals(table.rank_ends[0], table.rank_ends[1], ranks.coverage)
-            embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         # Where cached_property keeps it: the sums are not taken again.
         vars(embedding).update(delta=table.delta, _saved_ties=table.tie_texts)
+        if table.centrality is not None:
+            vars(embedding).update(centrality=table.centrality)
         return embedding

@@ -15,8 +15,18 @@ from ..graph.base import html_table, text
 from ..graph.heights import flow
 from ..pairs import tensor_of
 from ..spaces import Space, manifold_of
-from ..verdict import MEANINGS, reservations, shows_hierarchy
-from .answers import Columns, interval_words, label_texts, names_at, ranking, ranks_in_words, rows_of, with_attributes
+from ..verdict import MEANINGS, RANKED, reservations
+from .answers import (
+    Columns,
+    label_texts,
+    names_at,
+    ranked_by,
+    ranking,
+    ranks_in_words,
+    rows_of,
+    score_column,
+    with_attributes,
+)
 
 if TYPE_CHECKING:
     import networkx
@@ -45,10 +55,15 @@ def to_pandas(embedding: Embedding) -> pandas.DataFrame:
     """One row per node, in the order of the graph."""
     rows = np.arange(len(embedding))
     columns = names_at(embedding, rows) | {f"x{k}": embedding.points[:, k] for k in range(embedding.points.shape[1])}
-    columns |= {"delta": embedding.delta, **embedding.rank_columns}
-    if embedding.popularity is not None:
-        columns["popularity"] = embedding.popularity
-    return frame(with_attributes(columns, embedding, rows))
+    return frame(with_attributes(columns | _scores(embedding), embedding, rows))
+
+
+def _scores(embedding: Embedding) -> Columns:
+    """What is known of every node beside its place."""
+    found: Columns = {"rank": embedding.rank, "delta": embedding.delta}
+    if embedding.centrality is not None:
+        found["centrality"] = embedding.centrality.values
+    return found if embedding.popularity is None else found | {"popularity": embedding.popularity}
 
 
 def to_networkx(embedding: Embedding) -> networkx.Graph:
@@ -57,10 +72,7 @@ def to_networkx(embedding: Embedding) -> networkx.Graph:
 
     result = nx.Graph() if embedding.graph is None else embedding.graph.to_networkx()
     own: Columns = {"label": label_texts(embedding.ids, embedding.labels), "point": embedding.points}
-    own |= {"delta": embedding.delta, "rank": embedding.rank}
-    if embedding.popularity is not None:
-        own["popularity"] = embedding.popularity
-    table = with_attributes(own, embedding, np.arange(len(embedding)))
+    table = with_attributes(own | _scores(embedding), embedding, np.arange(len(embedding)))
     for node, known in zip(embedding.ids, rows_of(table), strict=True):
         label = known.pop("label")
         result.add_node(node, **known)
@@ -114,11 +126,10 @@ def to_html(embedding: Embedding) -> str:
     rows += [("note", escape(words)) for words in reservations(measures)]
     parts = [html_table("Embedding", rows)]
     if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):
-        caption = "The top of the hierarchy" if shows_hierarchy(measures) else "Nodes by δ"
-        table = ranking(embedding, _TOP)
-        ranks, deltas = ranks_in_words(table), (f"{delta:.6g}" for delta in table["delta"])
+        table, by = ranking(embedding, _TOP), ranked_by(embedding)
         names = [map(text, table[name]) for name in ("node", "label") if name in table]
-        heads = ("rank", *("node", "label")[: len(names)], "δ")
-        parts.append(html_table(caption, zip(ranks, *names, deltas, strict=True), heads, left=(1, 2)[: len(names)]))
-        parts.append(f"<div>In brackets: {escape(interval_words(embedding))}.</div>")
+        scores = (f"{value:.6g}" for value in table[score_column(embedding, by)])
+        heads = ("rank", *("node", "label")[: len(names)], by)
+        cells = zip(ranks_in_words(table), *names, scores, strict=True)
+        parts.append(html_table(RANKED[by].capitalize(), cells, heads, left=(1, 2)[: len(names)]))
     return f"<div>{''.join(parts)}</div>"

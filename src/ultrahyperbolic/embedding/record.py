@@ -107,23 +107,6 @@ class Timing(_Record):
 
 
 @dataclass(frozen=True)
-class RankRecord(_Record):
-    """From which trainings the intervals of the ranks are."""
-
-    seeds: int  # how many, which differ by their seed alone
-    first_seed: int
-    coverage: float  # the chance, at least, that a further training ranks a node within its interval
-
-    @property
-    def text(self) -> str:
-        """What an interval means, for people."""
-        return (
-            f"the interval of ranks found in {self.seeds} trainings that differ by their seed; "
-            f"a further training falls into it with a probability of {100 * self.coverage:.0f} %"
-        )
-
-
-@dataclass(frozen=True)
 class RunRecord(_Record):
     """Everything that ``run.json`` says."""
 
@@ -144,8 +127,6 @@ class RunRecord(_Record):
     timing: Timing = field(default_factory=Timing)
     tries: Sequence[Mapping[str, Json]] = ()
     """The trainings of which one was kept, where there were several."""
-    ranks: RankRecord | None = None
-    """From which trainings the intervals of the ranks are, where there are any."""
     select: Mapping[str, Json] | None = None
     """How the geometry was chosen, where it was."""
     suggest: Mapping[str, Json] | None = None
@@ -236,5 +217,5 @@ _READERS: dict[str, Callable[[Json], Any]] = {
         [each for each in data if isinstance(each, Mapping)] or None if isinstance(data, list) else None
     ),
     "Ending": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
-    **{kind.__name__: _inner(kind) for kind in (GraphRecord, Training, Result, Timing, RankRecord)},
+    **{kind.__name__: _inner(kind) for kind in (GraphRecord, Training, Result, Timing)},
 }

@@ -18,6 +18,7 @@ from .. import files
 from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
+from ..graph.flow import Centrality
 from ..spaces import Geometry
 from .answers import Labels, TiesOf, label_texts
 from .record import Json, RunRecord
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
-_RANK_ENDS = ("rank_low", "rank_high")
+_RANK_ENDS = ("rank_low", "rank_high")  # which versions up to 0.2 wrote
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
-_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
+_CENTRALITY = ("centrality", "centrality_error")
+_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS, *_CENTRALITY}
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
@@ -58,12 +60,11 @@ class Table:
     points: Floats  # [n, d]
     delta: Floats  # [n]
     manifold: Mapping[str, Json]  # as Geometry.to_json writes it
-    rank_ends: Ints | None = None
-    """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
     popularity: Floats | None = None  # [n], where it was trained
     labels: Labels | None = None
     attributes: Attributes = field(default_factory=dict)  # further columns of the table of nodes
     tie_texts: TieTexts | None = None  # where the ties are known
+    centrality: Centrality | None = None  # where the graph is known
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -74,8 +75,6 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     texts, about = _about(table)
     known: dict[str, Sequence[str] | NDArray[np.generic]] = {"node": texts}
     known |= {f"x{k}": column for k, column in enumerate(table.points.T)} | {"delta": table.delta, "rank": rank}
-    if table.rank_ends is not None:
-        known |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
     if table.popularity is not None:
         known[_POPULARITY] = table.popularity
     known |= _extras(table)
@@ -103,6 +102,8 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
         found[_TIES] = table.tie_texts.rows
         if table.tie_texts.weights is not None:
             found[_TIE_WEIGHTS] = table.tie_texts.weights
+    if table.centrality is not None:
+        found |= dict(zip(_CENTRALITY, table.centrality, strict=True))
     return found
 
 
@@ -199,7 +200,7 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     if extras := _extras(table):
         # Versions that do not know these columns still find the seal of the others as it should be.
         about["columns"] = {column: _digest_of_column(values) for column, values in extras.items()}
-    about[files.SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
+    about[files.SEAL] = _digest(about, texts, table.points, table.delta, table.popularity)
     return texts, about
 
 
@@ -265,8 +266,8 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     width = Geometry.from_json(about["manifold"]).ambient_dim
     points: Floats = np.stack([_values(table, f"x{k}") for k in range(width)], axis=1)
     delta: Floats = _values(table, "delta")
-    known = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]
-    rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
+    ends = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]
+    rank_ends = np.stack(ends) if len(ends) == len(_RANK_ENDS) else None
     popularity = _values(table, _POPULARITY) if _POPULARITY in table.column_names else None
     seal = about.pop(files.SEAL, None)
     if seal is None:
@@ -279,17 +280,18 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     if len(set(ids)) < len(ids):
         raise ValueError("two nodes have one id")
     manifold = _mapping(about, "manifold")
-    found = Table(ids, points, delta, manifold, rank_ends, popularity, *_read_extras(table, about, ids))
+    found = Table(ids, points, delta, manifold, popularity, *_read_extras(table, about, ids))
     return found, seal if isinstance(seal, str) else None
 
 
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
-) -> tuple[Labels | None, Attributes, TieTexts | None]:
-    """Labels, attributes and ties, as far as they are there; ``ValueError`` where one is not what was written."""
+) -> tuple[Labels | None, Attributes, TieTexts | None, Centrality | None]:
+    """What `_extras` wrote, as far as it is there; ``ValueError`` where a column is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
     ties: dict[str, list[str]] = {}
+    scores: dict[str, Floats] = {}
     attributes: dict[str, NDArray[np.generic]] = {}
     for column, seal in _mapping(about, "columns").items():
         values = _values(table, column)
@@ -299,9 +301,12 @@ def _read_extras(
             labels = {node: str(label) for node, label in zip(ids, values, strict=True) if label}
         elif column in (_TIES, _TIE_WEIGHTS):
             ties[column] = [str(text) for text in values]
+        elif column in _CENTRALITY and column not in names:
+            scores[column] = values
         else:
             attributes[str(names.get(column, column))] = values
-    return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
+    centrality = Centrality(*(scores[name] for name in _CENTRALITY)) if len(scores) == len(_CENTRALITY) else None
+    return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None, centrality
 
 
 def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:

@@ -2,20 +2,17 @@
 
 from ..graph.centrality import pagerank
 from ..graph.hops import components
-from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
+from ..verdict import no_tie_order, reservations
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters, communities
 from .directed import directed_measures
 from .hierarchy import (
-    RankIntervals,
     baselines,
-    closeness,
     component_delta,
     delta,
     hierarchy_spearman,
     leader_ranks,
     norm_proxy,
-    rank_intervals,
     ranks_of,
     stability,
     strength_spearman,
@@ -34,12 +31,12 @@ from .retrieval import (
 from .summary import SAMPLED_NODES, FromSamples, OverPairs, evaluate, from_samples, over_nodes, over_pairs
 
 __all__ = [
-    "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "RankIntervals", "Reconstruction",
-    "TriadicClosure", "ViolatedOrders", "baselines", "closeness", "clusters", "communities", "component_delta",
-    "components", "delta",
+    "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "Reconstruction",
+    "TriadicClosure", "ViolatedOrders", "baselines", "clusters", "communities", "component_delta", "components",
+    "delta",
     "directed_measures", "evaluate", "from_samples", "hierarchy_spearman", "hold_out_edges", "leader_ranks",
-    "link_prediction", "mean_average_precision", "mean_rank", "no_hierarchy", "no_tie_order", "norm_proxy",
-    "over_nodes", "over_pairs", "pagerank", "precision_at_k", "rank_intervals", "ranks_of", "recall_at_1",
-    "reconstruction", "reservations", "shows_hierarchy", "stability", "strength_spearman", "triadic_closure",
+    "link_prediction", "mean_average_precision", "mean_rank", "no_tie_order", "norm_proxy",
+    "over_nodes", "over_pairs", "pagerank", "precision_at_k", "ranks_of", "recall_at_1",
+    "reconstruction", "reservations", "stability", "strength_spearman", "triadic_closure",
     "violated_orders",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..graph import Graph
-from ..graph.centrality import pagerank
-from ..graph.hops import hop_sums
+from ..graph.centrality import pagerank, ranks
+from ..graph.flow import centrality_of
 from ..graph.rows import ROUNDING, without_rounding
 from ..lazy import Tensor, torch
 from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
@@ -124,12 +124,12 @@ def norm_proxy(points: Points) -> Floats:
 
 
 def ranks_of(delta: Floats) -> Ints:
-    """The rank of each node by δ [n], 1 for the smallest; equal values rank in the order of the nodes, NaN last.
+    """The rank of each node by δ [n], 1 for the smallest; equal values share a rank, NaN comes last.
 
     >>> ranks_of(np.array([5.0, 1.0, 3.0, 1.0])).tolist()
-    [4, 1, 3, 2]
+    [4, 1, 3, 1]
     """
-    return positions_in(np.argsort(delta, kind="stable")) + 1
+    return ranks(-delta)
 
 
 def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
@@ -157,10 +157,14 @@ def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
     >>> hierarchy_spearman(graph, [8.0, 7.0, 9.0, 2.0, 1.0, 1.5, 2.5]) == strength_spearman(graph, range(7))
     False
     """
-    scores = as_scores("delta", delta, graph.n_nodes)
+    return within_components(graph, graph.strength, -as_scores("delta", delta, graph.n_nodes))
+
+
+def within_components(graph: Graph, a: Floats, b: Floats) -> float:
+    """Spearman's ρ of two scores [n] among the nodes of a component: the mean over components by their sizes."""
     component = graph.component
     parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
-    found = [(_spearman(graph.strength[part], -scores[part]), len(part)) for part in parts if len(part) > 1]
+    found = [(_spearman(a[part], b[part]), len(part)) for part in parts if len(part) > 1]
     known = [(rho, size) for rho, size in found if not math.isnan(rho)]
     return sum(rho * size for rho, size in known) / sum(size for _, size in known) if known else math.nan
 
@@ -215,34 +219,6 @@ def centred_ranks(values: Floats) -> Floats:
     return np.asarray((np.cumsum(counts) - 0.5 * (counts - 1))[which] - 0.5 * (len(values) + 1))
 
 
-class RankIntervals(NamedTuple):
-    """What `rank_intervals` returns: for each node the ranks from ``low`` [n] to ``high`` [n]."""
-
-    low: Ints
-    high: Ints
-    coverage: float
-    """The chance, at least, that the rank of one further training lies in the interval of its node."""
-
-
-def rank_intervals(deltas: ArrayLike, coverage: float = 0.9) -> RankIntervals:
-    """An interval for the rank of each node, from the δ [N, n] of N trainings with different seeds.
-
-    The interval runs from the k-th lowest to the k-th highest of a node's N ranks, k = ⌊(1 - coverage)/2 · (N + 1)⌋ or
-    1. As the N trainings and a further one are alike, the rank of the further one is in it with a chance of at least
-    (N + 1 - 2k)/(N + 1): that is the ``coverage`` of the result. With 20 seeds, from the lowest to the highest, 0.905.
-
-    >>> rank_intervals([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])[:2]
-    (array([1, 1, 3]), array([2, 2, 3]))
-    """
-    sums = _sums(deltas)
-    if not 0.0 < coverage < 1.0:
-        raise ValueError(f"coverage must be between 0 and 1, got {coverage}")
-    ranks = np.sort([ranks_of(row) for row in sums], axis=0)
-    # Rounding must not make 2 of 1.9999999999999996.
-    k = max(1, math.floor((1.0 - coverage) / 2.0 * (len(ranks) + 1) + 1e-9))
-    return RankIntervals(ranks[k - 1], ranks[-k], (len(ranks) + 1 - 2 * k) / (len(ranks) + 1))
-
-
 def stability(deltas: ArrayLike) -> float:
     """The mean of Spearman's ρ between two of N trainings, over all pairs of them, from their δ [N, n].
 
@@ -270,28 +246,5 @@ def _sums(deltas: ArrayLike) -> Floats:
 
 
 def baselines(graph: Graph) -> dict[str, Floats]:
-    """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``closeness``: the higher, the more central."""
-    return {"strength": graph.strength.copy(), "pagerank": pagerank(graph), "closeness": closeness(graph)}
-
-
-def closeness(graph: Graph) -> Floats:
-    """Closeness centrality by hops, ignoring weights: float64 [n].
-
-    (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
-    form for graphs of several components; 0 for a node without edges.
-    """
-    return _closeness(graph, np.flatnonzero(graph.degree))
-
-
-def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Floats:
-    """Closeness estimated from the hops to some nodes, drawn among those with an edge: float64 [n]."""
-    joined = np.flatnonzero(graph.degree)
-    drawn = np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False)
-    return _closeness(graph, np.sort(drawn)) * (len(joined) / max(len(drawn), 1))
-
-
-def _closeness(graph: Graph, sources: Ints) -> Floats:
-    """r/(n - 1) · r/Σ_j hops(i, j) [n], over the r sources that are reached from i."""
-    n, (hops, reached) = graph.n_nodes, hop_sums(graph, sources)
-    near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
-    return near * reached / max(n - 1, 1)
+    """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``centrality``: the higher, the more central."""
+    return {"strength": graph.strength.copy(), "pagerank": pagerank(graph), "centrality": centrality_of(graph).values}

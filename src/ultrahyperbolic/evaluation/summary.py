@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 from ..graph.centrality import pagerank
+from ..graph.flow import centrality_of
 from ..lazy import Tensor, torch
 from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
 from ..pairs.kinds import KernelSpace, kernel_space
@@ -24,7 +25,7 @@ from ..spaces import Space, manifold_of
 from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, former_measure
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .hierarchy import closeness, component_delta, correlations, norm_proxy, sampled_closeness
+from .hierarchy import component_delta, correlations, norm_proxy, within_components
 from .inputs import check_points, edge_tensor, in_order
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
 
@@ -36,8 +37,6 @@ _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
 # Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
 _TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
 _NEAREST = 5
-# With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
-_CLOSENESS_NODES = 50_000
 _EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
 
@@ -95,6 +94,7 @@ def over_pairs(
     A graph of several components takes another over the pairs within each, for δ.
     """
     check_points(graph, points)
+    centrality_of(graph)  # which the graph in order takes along
     order = graph.node_order
     graph, points, options = in_order(graph, points, options)
     found = _over_pairs(graph, points, manifold, options, progress=progress)
@@ -123,7 +123,13 @@ def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOpti
             f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST]) if k >= _NEAREST else math.nan,
             "mean_rank": ranks.mean_rank,
         }
-        return OverPairs(_defined(found | correlations(graph, delta)), delta, Near(indices, rows.distances))
+        return OverPairs(_defined(found | _of_delta(graph, delta)), delta, Near(indices, rows.distances))
+
+
+def _of_delta(graph: Graph, delta: Floats) -> dict[str, float]:
+    """How far δ [n] agrees with the centrality and with strength."""
+    agreement = within_components(graph, centrality_of(graph).values, -delta)
+    return {"delta_centrality": agreement} | correlations(graph, delta)
 
 
 def strongest_tie(graph: Graph, nearest: Ints) -> float:
@@ -140,7 +146,7 @@ def strongest_tie(graph: Graph, nearest: Ints) -> float:
 def over_nodes(graph: Graph, points: Points, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
     """The measures to compare with, which need no distances: from the norms of the points and from the graph.
 
-    With ``sample``, triadic closure is estimated from some wedges. Closeness is beyond 50,000 nodes, from some of them.
+    With ``sample``, triadic closure is estimated from some wedges.
     """
     check_points(graph, points)
     with bar("comparing", 4, show=progress) as update:
@@ -148,9 +154,8 @@ def over_nodes(graph: Graph, points: Points, *, progress: bool = False, sample: 
         found = correlations(graph, norm_proxy(points), "_norm")
         update(1, "PageRank")
         found |= correlations(graph, -pagerank(graph, tolerance=_ROUGHLY if sample else _EXACTLY), "_pagerank")
-        update(2, "closeness")
-        near = sampled_closeness(graph) if graph.n_nodes > _CLOSENESS_NODES else closeness(graph)
-        found |= correlations(graph, -near, "_closeness")
+        update(2, "centrality")
+        found |= correlations(graph, -centrality_of(graph).values, "_centrality")
         update(3, "triangles")
         found |= sampled_closure(graph) if sample else triadic_closure(graph)._asdict()
     return _defined(found)
@@ -191,6 +196,7 @@ def from_samples(
     is one of the package's.
     """
     check_points(graph, points)
+    centrality_of(graph)  # which the graph in order takes along
     order = graph.node_order
     graph, points, inner = in_order(graph, points, PassOptions(popularity=popularity))
     popularity = popularity_array(inner, graph.n_nodes)
@@ -216,7 +222,7 @@ def from_samples(
     among = np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES_AMONG), replace=False))
     far = pair_distances(points, manifold, edge_tensor(graph.edges[among]), **options).cpu().numpy()
     violated, delta = violated_share(graph.classes[among], far), found.delta()
-    measures = found.measures() | {"tie_order": 1.0 - violated} | correlations(graph, delta)
+    measures = found.measures() | {"tie_order": 1.0 - violated} | _of_delta(graph, delta)
     measures["measured_nodes"] = float(count)
     return FromSamples(_defined(measures), delta[positions_in(order)])
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..arrays import Floats, positions_in
 from .graph import Graph
-from .network import Inverse, Network, dense_ties, grounded_inverse, on_device
+from .network import LEAST, Inverse, Network, both_ways, dense_ties, grounded_inverse, on_device
 from .rows import without_rounding
 
 EXACT_NODES = 5000
@@ -46,6 +46,14 @@ class Centrality(NamedTuple):
     """[n] their standard errors; 0 where they are exact."""
 
 
+def centrality_of(graph: Graph, device: str = "cpu") -> Centrality:
+    """`current_flow`, computed once for each graph."""
+    if (found := graph.centrality) is None:
+        found = current_flow(graph, device=device)
+        graph.keep_centrality(*found)
+    return Centrality(*found)
+
+
 def current_flow(graph: Graph, *, exact_nodes: int = EXACT_NODES, device: str = "cpu") -> Centrality:
     """Current-flow closeness of each node: (n_c - 1)² / ((n - 1) Σ_j R_ij), in units of weight.
 
@@ -57,8 +65,9 @@ def current_flow(graph: Graph, *, exact_nodes: int = EXACT_NODES, device: str = 
     """
     n, order = graph.n_nodes, graph.node_order
     unit = float(graph.weights.max(initial=0.0)) or 1.0  # so that sums neither overflow nor vanish
-    network = Network.of(graph.reordered(order), unit)
-    found = _inverse(network, exact_nodes, device)
+    ordered = graph.reordered(order)
+    network = Network.of(ordered, graph.component[order], unit)
+    found = _inverse(ordered, network, exact_nodes, device)
     size = np.bincount(network.component)[network.component]
     farness = size * found.diagonal + found.traces - 2.0 * found.potentials
     closeness = np.divide((size - 1.0) ** 2 / max(n - 1, 1), farness, out=np.zeros(n), where=size > 1)
@@ -68,14 +77,17 @@ def current_flow(graph: Graph, *, exact_nodes: int = EXACT_NODES, device: str = 
     return Centrality(unit * _digits(closeness)[back], unit * errors[back])
 
 
-def _inverse(network: Network, exact_nodes: int, device: str) -> Inverse:
+def _inverse(graph: Graph, network: Network, exact_nodes: int, device: str) -> Inverse:
     """Exact where the core is small enough, else estimated."""
     n, is_ground = len(network.component), network.is_ground
     is_core, parts = np.ones(n, dtype=np.bool_), None
-    if n - is_ground.sum() > min(_COMPILED, exact_nodes) and find_spec("numba") is not None:
+    few_ties = 2 * len(network.weights) <= (budget := exact_nodes**2 // 2)
+    if few_ties and n - is_ground.sum() > min(_COMPILED, exact_nodes) and find_spec("numba") is not None:
         from .elimination import eliminate, substitute
 
-        parts = eliminate(network.offsets, network.neighbors, network.weights, is_ground, exact_nodes**2 // 2)
+        parts = eliminate(
+            *graph.neighbor_lists, np.maximum(graph.neighbor_weights / graph.weights.max(), LEAST), is_ground, budget
+        )
         is_core = parts.is_core
     core = np.flatnonzero(is_core & ~is_ground)
     if len(core) > exact_nodes:
@@ -84,12 +96,12 @@ def _inverse(network: Network, exact_nodes: int, device: str) -> Inverse:
         return estimated_inverse(network, device)
     place = positions_in(core, n)
     if parts is None:
-        inverse = on_device(device, grounded_inverse, *dense_ties(network.ends, network.weights, place))
+        inverse = on_device(device, grounded_inverse, *dense_ties(*both_ways(network.ends, network.weights), place))
         diagonal, potentials = np.zeros(n), np.zeros(n)
         diagonal[core], potentials[core] = inverse.diagonal(), inverse.sum(1)
     else:
-        tails, (heads, weights) = np.repeat(core, parts.length[core]), parts.ties_of(core)
-        inverse = on_device(device, grounded_inverse, *dense_ties((tails, heads), weights, place))
+        tails = np.repeat(core, parts.length[core])
+        inverse = on_device(device, grounded_inverse, *dense_ties(tails, *parts.ties_of(core), place))
         diagonal, potentials = substitute(parts, core, inverse)
     return Inverse(diagonal, potentials, network.sums(diagonal))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from numbers import Integral
 from operator import itemgetter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,7 +140,17 @@ class Graph(Adapters, StoredGraph):
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
         edges, weights, directions = self.moved_to(positions_in(order))
-        return type(self)(NodeIds(range(self.n_nodes)), edges, weights, directions=directions)
+        other = type(self)(NodeIds(range(self.n_nodes)), edges, weights, directions=directions)
+        if self.centrality is not None:
+            other.keep_centrality(*(of[order] for of in self.centrality))
+        return other
+
+    centrality: ClassVar[tuple[Floats, Floats] | None] = None
+    """What `ultrahyperbolic.graph.flow.centrality_of` found, once it was asked for."""
+
+    def keep_centrality(self, values: Floats, errors: Floats) -> None:
+        """Keep what was found."""
+        vars(self)["centrality"] = values, errors
 
     def unweighted(self) -> Self:
         """The same graph with every weight 1."""

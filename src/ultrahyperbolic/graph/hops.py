@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ SEARCH_BYTES = 64 << 20
 _FEW = 8
 # Nodes of a block.
 _NODES = 1 << 14
-_BITS_SET: Ints = sum((np.arange(1 << 16) >> bit & 1 for bit in range(1, 16)), np.arange(1 << 16) & 1)
 
 Table = NDArray[np.int32]
 
@@ -49,26 +47,6 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(search, range(0, len(sources), WORD)))
     return hops
-
-
-def hop_sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
-    """The sum of each node's hops to the sources that it is joined with, and how many these are, [n] each."""
-    _ = graph.neighbor_lists  # made once, before threads ask for it
-    sums = np.zeros((2, graph.n_nodes), dtype=np.int64)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
-        for some in pool.map(partial(_sums_of_word, graph), words):
-            sums += some
-    return sums[0], sums[1]
-
-
-def _sums_of_word(graph: Graph, sources: Ints) -> Ints:
-    """`hop_sums` of at most 64 sources, [2, n]."""
-    sums = np.zeros((2, graph.n_nodes), dtype=np.int64)
-    for level, nodes, words in levels_from(graph, sources):
-        count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
-        sums[:, nodes] += level * count, count
-    return sums
 
 
 def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]]:

@@ -13,6 +13,8 @@ from .graph import Graph
 
 Array: TypeAlias = Any
 """Of numpy or torch, dense or sparse."""
+LEAST = 1e-280
+"""What weights are at least, in units of the largest: resistances must not overflow."""
 _BLOCK = 64
 """Rows of a matrix below which a GPU has nothing to do."""
 
@@ -20,32 +22,33 @@ _BLOCK = 64
 class Network(NamedTuple):
     """A graph as resistors, with a ground in each component, where the potential is 0."""
 
-    offsets: Ints
-    neighbors: Ints
-    """The ties of node i are those from ``offsets[i]`` to ``offsets[i + 1]``."""
+    ends: Ints
+    """[m, 2] of the ties."""
     weights: Floats
-    """In units of the largest."""
+    """[m] in units of the largest."""
     component: Ints
     is_ground: Bools
     """[n] whether a node is the strongest of its component, or the first of these."""
 
     @classmethod
-    def of(cls, graph: Graph, unit: float) -> Network:
-        """That of a graph."""
-        strength = np.bincount(graph.edges.ravel(), np.repeat(graph.weights / unit, 2), graph.n_nodes)
-        by_strength = np.lexsort((-strength, graph.component))
+    def of(cls, graph: Graph, component: Ints, unit: float) -> Network:
+        """That of a graph whose components are known."""
+        weights = np.maximum(graph.weights / unit, LEAST)
+        strength = np.bincount(graph.edges.ravel(), np.repeat(weights, 2), graph.n_nodes)
+        by_strength = np.lexsort((-strength, component))
         is_ground = np.zeros(graph.n_nodes, dtype=np.bool_)
-        is_ground[by_strength[np.diff(graph.component[by_strength], prepend=-1) > 0]] = True
-        return cls(*graph.neighbor_lists, graph.neighbor_weights / unit, graph.component, is_ground)
-
-    @property
-    def ends(self) -> tuple[Ints, Ints]:
-        """[2m] the nodes at both ends of each tie, listed from either."""
-        return np.repeat(np.arange(len(self.component)), np.diff(self.offsets)), self.neighbors
+        is_ground[by_strength[np.diff(component[by_strength], prepend=-1) > 0]] = True
+        return cls(graph.edges, weights, component, is_ground)
 
     def sums(self, values: Floats) -> Floats:
         """[n] the sum of values [n] over the component of each node."""
         return np.bincount(self.component, values).astype(np.float64)[self.component]
+
+
+def both_ways(ends: Ints, weights: Floats) -> tuple[Ints, Ints, Floats]:
+    """The nodes [2m] at both ends of each tie, listed from either, and the weights."""
+    i, j = ends.T
+    return np.concatenate((i, j)), np.concatenate((j, i)), np.tile(weights, 2)
 
 
 class Inverse(NamedTuple):
@@ -62,10 +65,10 @@ class Inverse(NamedTuple):
     """Those of the traces."""
 
 
-def dense_ties(ends: tuple[Ints, Ints], weights: Floats, place: Ints) -> tuple[Floats, Floats]:
+def dense_ties(tails: Ints, heads: Ints, weights: Floats, place: Ints) -> tuple[Floats, Floats]:
     """The ties [k, k] between the nodes that have a place, and of each those to others, which are grounds, [k]."""
     k = int(place.max(initial=-1)) + 1
-    tails, heads = (place[each] for each in ends)
+    tails, heads = place[tails], place[heads]
     inside, outside = (tails >= 0) & (heads >= 0), (tails >= 0) & (heads < 0)
     ties = np.zeros((k, k))
     ties[tails[inside], heads[inside]] = weights[inside]

@@ -21,19 +21,21 @@ import numpy as np
 from ..arrays import Floats, Ints, Words, positions_in
 from ..lazy import torch
 from .ids import mixed
-from .network import Array, Inverse, Network, grounded_inverse
+from .network import Array, Inverse, Network, both_ways, grounded_inverse
 
 log = logging.getLogger("ultrahyperbolic")
 
 _PIVOTS = 256
 _BLOCKS = 4
 """Times 64 random signs per tie."""
-_CHANCES = {"cpu": 1 << 28, "cuda": 1 << 31}
-"""Entries of the table [nodes, pivots] at most, by the type of device."""
+_CHANCES = 1 << 28
+"""Entries of the table [nodes, pivots] at most."""
 _TABLE = {"cpu": 1 << 19, "cuda": 1 << 28}
 """Entries of right-hand sides that are solved for at once: on the CPU those that its cache holds."""
 _TOLERANCE = 1e-8
 """Of residuals, relative to the right-hand sides."""
+_SOLVED = 1e-7
+"""The relative error that is left where nothing is sampled: that of solutions and of rounded values."""
 _ITERATIONS = 2000
 _WRONG = 1e-3
 """Chances that add up to 1 but for more than this are worth a warning."""
@@ -41,24 +43,26 @@ _WRONG = 1e-3
 
 def estimated_inverse(network: Network, device: str) -> Inverse:
     """The diagonal with standard errors, and the rest as exactly as conjugate gradients find it."""
-    n, (tails, heads), weights = len(network.component), network.ends, network.weights
-    arrays = _Arrays(device)
+    n, arrays = len(network.component), _Arrays(device)
     free = np.flatnonzero(~network.is_ground)
-    most = min(_PIVOTS, len(free) // 2, arrays.most_chances // n)
-    degree = np.diff(network.offsets)[free]
+    most = min(_PIVOTS, len(free) // 2, _CHANCES // n)
+    degree = np.bincount(network.ends.ravel(), minlength=n)[free]
     pivots = np.sort(np.random.default_rng(0).choice(free, most, replace=False, p=degree / degree.sum()))
     inner = np.setdiff1d(free, pivots, assume_unique=True)
     row, pivot = positions_in(inner, n), positions_in(pivots, n)
 
+    k, count, to_ground = len(pivots), len(inner), np.where(network.is_ground, 0, -1)
+    is_inner = (row[network.ends] >= 0).all(1)
+    tails, heads, weights = both_ways(network.ends[~is_inner], network.weights[~is_inner])
+
     def ties(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Array:
-        """The ties between nodes with a place in ``rows`` and those with one in ``columns``, a sparse matrix."""
+        """The ties of pivots and grounds between nodes with a place in ``rows`` and in ``columns``, a sparse matrix."""
         these = (rows[tails] >= 0) & (columns[heads] >= 0)
         return arrays.sparse(rows[tails[these]], columns[heads[these]], weights[these], shape)
 
-    k, count = len(pivots), len(inner)
-    strength = arrays.dense(np.bincount(tails, weights, n)[inner])[:, None]
-    system = _System(ties(row, row, (count, count)), strength, arrays)
-    to_ground = np.where(network.is_ground, 0, -1)
+    strength = np.bincount(network.ends.ravel(), np.repeat(network.weights, 2), n)[inner]
+    own_ties = arrays.sparse(*both_ways(row[network.ends[is_inner]], network.weights[is_inner]), (count, count))
+    system = _System(own_ties, arrays.dense(strength)[:, None], arrays)
     to_pivots = ties(row, pivot, (count, k))
     chances = arrays.zeros((count, k))
     for start in range(0, k, arrays.columns(n)):
@@ -97,24 +101,24 @@ def estimated_inverse(network: Network, device: str) -> Inverse:
     diagonal[inner] += sampled[:count]
     errors[inner] = error[:count]
     traces += sampled[count:]
+    errors += _SOLVED * (traces / np.bincount(network.component))[network.component]
     return Inverse(diagonal, potentials, traces[network.component], errors, error[count:][network.component])
 
 
 def _sampled(network: Network, row: Ints, system: _System, component: Array, arrays: _Arrays) -> tuple[Floats, Floats]:
     """diag(A⁻¹) from random signs, and its sums by component, with their standard errors: [n' + components] each."""
-    (tails, heads), count = network.ends, len(system.strength)
-    once = (tails < heads) & ((row[tails] >= 0) | (row[heads] >= 0))
-    i, j, roots = row[tails[once]], row[heads[once]], np.sqrt(network.weights[once])
-    tie = np.arange(len(i))
-    ends = np.concatenate((i, j))
+    count, kept = len(system.strength), (row[network.ends] >= 0).any(1)
+    roots, ends = np.sqrt(network.weights[kept]), row[network.ends[kept]].T.ravel()
+    tie = np.arange(len(roots))
     inside = ends >= 0
     incidence = arrays.sparse(
         ends[inside], np.tile(tie, 2)[inside], np.concatenate((roots, -roots))[inside], (count, len(tie))
     )
     rows = count + component.shape[0]
+    seeds = mixed(tie.astype(np.uint64))
     sums, products = [arrays.zeros(rows) for _ in range(3)], [arrays.zeros(rows) for _ in range(6)]
     for block in range(_BLOCKS):
-        words = mixed(mixed(tie.astype(np.uint64)) + np.uint64(block))
+        words = mixed(seeds + np.uint64(block))
         for start in range(0, 64, arrays.columns(rows)):
             stop = min(start + arrays.columns(rows), 64)
             b = incidence @ arrays.signs(words, start, stop)
@@ -194,7 +198,7 @@ class _Arrays:
         self.device = device
         self.is_numpy = device == "cpu" and find_spec("scipy") is not None
         self.library: ModuleType = np if self.is_numpy else torch
-        self.most_chances, self._table = (sizes[device.partition(":")[0]] for sizes in (_CHANCES, _TABLE))
+        self._table = _TABLE[device.partition(":")[0]]
 
     def columns(self, n: int) -> int:
         """How many columns of n entries are worked on at once."""

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
-from ..embedding.answers import ranks_by
+from ..embedding.answers import RankedBy, other_ranks, ranks_by
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
-from ..graph.centrality import other_ranks
 from ..lazy import Tensor, torch
 from ..pairs import lengths_of, rows_of
 from ..pairs.kinds import kernel_space
@@ -45,8 +44,8 @@ Data = dict[str, Any]
 class ShownNodes(NamedTuple):
     """The nodes of a page, by rank."""
 
-    nodes: Ints  # [s] their positions in the embedding, the smallest δ first
-    top: int  # how many of them, the first, have the smallest δ; the others were drawn
+    nodes: Ints  # [s] their positions in the embedding, by rank
+    top: int  # how many of them, the first, have the first ranks; the others were drawn
     total: int  # how many nodes there are
 
     @property
@@ -82,6 +81,8 @@ class Contents(NamedTuple):
 
 def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     """Choose, measure and lay out."""
+    if graph is not None and embedding.graph is not graph:
+        embedding = embedding.with_graph(graph)
     shown = choose_nodes(embedding.rank)
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.space)
@@ -146,15 +147,17 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called:
     ids = cut_texts([embedding.ids[int(row)] for row in shown.nodes])
     if ids != found["name"]:
         found["id"] = ids
-    ranks = ranks_by(embedding, "centrality")
+    by: RankedBy = "delta" if embedding.centrality is None else "centrality"
+    ranks = ranks_by(embedding, by)
     if graph is not None:
         found["strength"] = _rounded(graph.strength[shown.nodes], digits=8)
         found["degree"] = graph.degree[shown.nodes].tolist()
-        ranks |= other_ranks(graph)
+    ranks |= other_ranks(embedding, by)
+    if embedding.centrality is not None:
+        found["centrality"] = _rounded(embedding.centrality.values[shown.nodes], digits=8)
     if embedding.is_directed:
         found["height"] = _rounded(embedding.heights[shown.nodes])
-        by_height = ranks_by(embedding, "height", graph)
-        ranks |= {name.replace("rank_", "height_").replace("rank", "height_rank"): of for name, of in by_height.items()}
+        ranks["height_rank"] = ranks_by(embedding, "height")["rank"]
     return found | {name: of[shown.nodes].tolist() for name, of in ranks.items()}
 
 

@@ -73,12 +73,10 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
         if "strongest_tie" in measures:
             more += f" For {percent(measures['strongest_tie'])} of the nodes, the nearest node is a strongest tie."
         yield "Strong and weak ties", percent(measures["tie_order"]), words, more
-    if "spearman_all" in measures:
-        words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
-        more = f"Spearman’s ρ. {_compared(measures)}"
-        if "stability" in measures:
-            more += f" Rankings of different seeds agree with each other by ρ = {measures['stability']:.3f}."
-        yield "Ranking and strength", f"{measures['spearman_all']:.3f}", words, more
+    if "delta_centrality" in measures:
+        words = "How well δ, the sum of a node’s distances, agrees with its centrality. 1 is perfect, 0 is chance."
+        more = "Spearman’s ρ. The ranking comes from the network itself, not from the map."
+        yield "Map and centrality", f"{measures['delta_centrality']:.3f}", words, more
 
 
 def warnings(measures: Mapping[str, float]) -> str:
@@ -100,19 +98,6 @@ def by_chance(graph: Graph) -> dict[str, float]:
     rest = (degree - 1.0) / (others - 1.0)
     precision = rest + harmonic / others * (1.0 - rest)
     return {"recall_at_1": float(degree.mean() / others), "map": float(precision.mean())}
-
-
-def _compared(measures: Mapping[str, float]) -> str:
-    """The same correlation for centralities that need no embedding."""
-    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
-    found = {name: measures[key] for name, key in others.items() if key in measures}
-    if not found:
-        return "Strength itself has 1."
-    better = [name for name, value in found.items() if value > measures["spearman_all"]]
-    words = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
-    agree = "agree" if len(better) > 1 else "agrees"
-    end = f"{join_words(better)} {agree} more closely with strength" if better else "all agree less with strength"
-    return f"For comparison: {words}; {end}."
 
 
 def selection(found: Mapping[str, Json] | None) -> str:
@@ -138,7 +123,8 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
-        score = "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
+        goal = f" ({escape(str(found['goal']))})" if "goal" in found else ""  # of earlier versions
+        score = "held-out accuracy" if found.get("by") == "links" else f"score{goal}"
         columns[score] = _cell("score", ".4f")
         columns |= {head: _cell(key, ".3f") for head, key in _MEASURES.items()}
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
@@ -183,15 +169,17 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
             "Held-out errors: how often a tie that was hidden from training lies farther apart than an untied pair. "
             "For this and for violated orders, chance level is 50 % and 0 % is best."
         )
+    usual = "The score is the mean of mAP and tie order (mAP alone where all weights are equal); 1 is best."
     said = {
         "links": "Held-out accuracy: how often a tie that was hidden from training lies closer together than an untied "
         "pair. Chance level is 0.5; 1 is best.",
+        # The goals of earlier versions.
         "neighbours": "The score is mAP; 1 is best.",
         "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
         "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
         "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is best.",
     }
-    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), ""))
+    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), usual))
     error = any(is_number(row.get("difference_error")) for row in rows)
     over = ", mean over the seeds ± its standard error" if error else ""
     return f"{what} Difference from the best: after the same number of iterations{over}."

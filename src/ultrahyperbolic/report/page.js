@@ -6,7 +6,7 @@
   const { nodes, near, edges, total } = data;
   const count = nodes.name.length;
   const narrow = window.matchMedia("(max-width: 640px)");
-  const state = { chosen: -1, query: "", key: "rank", down: false, page: 0, rows: 25, theme: "light", colour: 0, by: "centrality" };
+  const state = { chosen: -1, query: "", key: "rank", down: false, page: 0, rows: 25, theme: "light", colour: 0, by: "rank" };
 
   // --- text ---------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@
     return (value) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   };
   const whole = (value) => value.toLocaleString("en");
-  const delta = fixed(nodes.delta), strength = fixed(nodes.strength ?? [0]), weight = fixed(edges?.weights ?? [0]), distance = (value) => value.toFixed(3);
+  const delta = fixed(nodes.delta), strength = fixed(nodes.strength ?? [0]), central = fixed(nodes.centrality ?? [0]), weight = fixed(edges?.weights ?? [0]), distance = (value) => value.toFixed(3);
 
   // --- theme --------------------------------------------------------------------------------------------------
 
@@ -603,14 +603,14 @@
   }
 
   // The ranking that the table shows: by centrality, or of a directed network by height.
-  const ranking = () => (state.by === "height"
-    ? { rank: nodes.height_rank, low: nodes.height_low, high: nodes.height_high }
-    : { rank: nodes.rank, low: nodes.rank_low, high: nodes.rank_high });
+  const byCentrality = { rank: nodes.rank, low: nodes.rank_low, high: nodes.rank_high };
+  const ranking = () => (state.by === "height" ? { rank: nodes.height_rank } : byCentrality);
   const between = (low, high) => (low === high ? whole(low) : `${whole(low)}–${whole(high)}`);
   const ranked = (k, { rank, low, high } = ranking()) => whole(rank[k]) + (low ? ` (${between(low[k], high[k])})` : "");
 
   function facts(k) {
-    const words = [`rank ${ranked(k)} of ${whole(total)}`, `δ ${delta(nodes.delta[k])}`];
+    const words = [`rank ${ranked(k)} of ${whole(total)}`];
+    words.push(nodes.centrality ? `centrality ${central(nodes.centrality[k])}` : `δ ${delta(nodes.delta[k])}`);
     if (nodes.strength) words.push(`strength ${strength(nodes.strength[k])}`, `${whole(nodes.degree[k])} ${nodes.degree[k] === 1 ? "neighbour" : "neighbours"}`);
     return words.join(" · ");
   }
@@ -656,9 +656,13 @@
     const k = state.chosen, card = $("card");
     card.hidden = k < 0;
     if (k < 0) return;
-    const places = [["centrality (δ)", delta(nodes.delta[k]), ranked(k, { rank: nodes.rank, low: nodes.rank_low, high: nodes.rank_high })]];
-    if (nodes.height) places.push(["height", nodes.height[k].toFixed(2), ranked(k, { rank: nodes.height_rank, low: nodes.height_low, high: nodes.height_high })]);
-    if (nodes.strength) places.push(["degree", whole(nodes.degree[k]), whole(nodes.degree_rank[k])], ["strength", strength(nodes.strength[k]), whole(nodes.strength_rank[k])], ["PageRank", "", whole(nodes.pagerank_rank[k])]);
+    const places = nodes.centrality ? [["centrality", central(nodes.centrality[k]), ranked(k, byCentrality)]] : [];
+    if (nodes.height) places.push(["height", nodes.height[k].toFixed(2), whole(nodes.height_rank[k])]);
+    places.push(["δ", delta(nodes.delta[k]), whole((nodes.delta_rank ?? nodes.rank)[k])]);
+    if (nodes.strength) {
+      places.push(["strength", strength(nodes.strength[k]), whole(nodes.strength_rank[k])]);
+      places.push(["eigenvector", "", whole(nodes.eigenvector_rank[k])], ["PageRank", "", whole(nodes.pagerank_rank[k])]);
+    }
     const more = details(k), ties = tiesOf(k).slice(0, 6), parts = [make("h2", {}, label(nodes.name[k], 60))];
     if (more.length) parts.push(make("p", { class: "hint" }, ...more));
     parts.push(rows(["by", "value", `rank of ${whole(total)}`], places));
@@ -755,7 +759,8 @@
   const COLUMNS = [
     { key: "rank", head: "rank", kind: "number", values: nodes.rank },
     { key: "name", head: "node", kind: "text", values: nodes.name },
-    { key: "delta", head: "δ", kind: "number", show: delta, values: nodes.delta, title: "Sum of the distances to all other nodes" },
+    ...(nodes.centrality ? [{ key: "centrality", head: "centrality", kind: "number", show: central, values: nodes.centrality, title: "Current-flow closeness in the network" }] : []),
+    { key: "delta", head: "δ", kind: "number", extra: Boolean(nodes.centrality), show: delta, values: nodes.delta, title: "Sum of the distances to all other nodes on the map" },
     ...(nodes.height ? [{ key: "height", head: "height", kind: "number", show: (v) => v.toFixed(2), values: nodes.height, title: "Ties point from higher nodes to lower ones" }] : []),
     ...(nodes.strength ? [{ key: "strength", head: "strength", kind: "number", show: strength, values: nodes.strength, title: "Sum of the weights of a node’s ties" }] : []),
     ...(nodes.degree ? [{ key: "degree", head: "ties", kind: "number", extra: true, show: whole, values: nodes.degree, title: "Number of neighbours" }] : []),
@@ -768,7 +773,7 @@
       const button = make("button", { type: "button", ...(column.title ? { title: column.title } : {}) }, column.head);
       column.button = button;
       button.addEventListener("click", () => {
-        state.down = state.key === column.key ? !state.down : ["strength", "degree", "height"].includes(column.key);
+        state.down = state.key === column.key ? !state.down : ["centrality", "strength", "degree", "height"].includes(column.key);
         state.key = column.key;
         state.page = 0;
         showTable(false);
@@ -911,6 +916,11 @@
     });
   }
 
+  if (nodes.height) {
+    state.by = "height";
+    if (!nodes.centrality) $("by").options[1].textContent = "δ";
+    COLUMNS[0].values = nodes.height_rank;
+  }
   makeHeads();
   mapView.prepare();
   spaceView.prepare();

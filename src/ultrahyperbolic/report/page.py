@@ -13,7 +13,6 @@ from ..embedding import Embedding
 from ..embedding.store import REPORT
 from ..files import replace_file
 from ..graph import Graph
-from ..verdict import shows_hierarchy
 from . import fit, words
 from .contents import gather
 
@@ -62,7 +61,6 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
         "fit": fit.tiles(contents),
         "map": words.map_note(contents),
         "space": escape(contents.space.explanation),
-        "rankingtitle": "Ranking" if shows_hierarchy(contents.measures) else "Nodes by δ",
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),

@@ -1,7 +1,7 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -9,15 +9,16 @@ from html import escape
 import numpy as np
 
 from .. import checks
+from ..arrays import Ints
 from ..embedding import Embedding
-from ..embedding.answers import alike_words, interval_words
+from ..embedding.answers import INTERVALS, RankedBy, ranks_by
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import Stopped
 from ..plot.maps import Kinds
 from ..spaces import described
-from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
+from ..verdict import TIE_ORDER_FROM, poor_fit
 from .contents import Contents
 from .space import KINDS
 
@@ -101,24 +102,19 @@ def _communities(contents: Contents) -> str:
 
 def _centre(contents: Contents) -> str:
     """The first three, with their intervals."""
-    nodes = contents.data["nodes"]
-    top = _with_ranks(contents, range(len(nodes["rank"]))[:_TOLD], "rank", "rank")
-    if shows_hierarchy(contents.measures):
-        are, near = ("nodes are", "they lie") if len(top) > 1 else ("node is", "it lies")
-        whole = contents.graph is None or not contents.graph.component.any()
-        others = "all the others" if whole else "the others of their component"
-        return f"The most central {are} {join_words(top)}: {near} closest to {others}."
+    by: RankedBy = "delta" if contents.embedding.centrality is None else "centrality"
+    top = _first(contents, ranks_by(contents.embedding, by))
+    if by == "centrality":
+        return f"The most central {'nodes are' if len(top) > 1 else 'node is'} {join_words(top)}."
     have = "have" if len(top) > 1 else "has"
     return f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
 
 
 def _top(contents: Contents) -> str:
     """The highest of a directed network."""
-    ranks = contents.data["nodes"].get("height_rank")
-    if ranks is None:
+    if not contents.embedding.is_directed:
         return ""
-    highest = sorted(range(len(ranks)), key=ranks.__getitem__)[:_TOLD]
-    named = _with_ranks(contents, highest, "height_rank", "height")
+    named = _first(contents, ranks_by(contents.embedding, "height"))
     down = contents.measures.get("weight_down")
     share = "" if down is None else f"; {percent(down)} of the weight points down"
     return f"The highest, from which ties point down, {'are' if len(named) > 1 else 'is'} {join_words(named)}{share}."
@@ -133,14 +129,14 @@ def _worst(contents: Contents) -> str:
     return f"Of the strong ties, {ends} fits worst: it is longer than {share} of the ties."
 
 
-def _with_ranks(contents: Contents, which: Sequence[int], rank: str, by: str) -> list[str]:
-    """Names of the nodes at some positions of the page, with the interval of their ranks where one is known."""
-    nodes, found = contents.data["nodes"], []
-    for k in which:
-        low, high = (nodes.get(f"{by}_{end}", nodes[rank])[k] for end in ("low", "high"))
+def _first(contents: Contents, ranks: Mapping[str, Ints]) -> list[str]:
+    """Names of the first nodes of a ranking, with their ranks or the intervals of these."""
+    rank, named = ranks["rank"], []
+    for k in np.argsort(rank, kind="stable")[:_TOLD].tolist():
+        low, high = (int(ranks.get(end, rank)[k]) for end in ("rank_low", "rank_high"))
         between = f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        found.append(f'{short_name(nodes["name"][k])} <span class="whole">(rank {between})</span>')
-    return found
+        named.append(f'{short_name(contents.called[k])} <span class="whole">(rank {between})</span>')
+    return named
 
 
 def _counted(count: int, what: str) -> str:
@@ -212,19 +208,21 @@ def sample_words(contents: Contents) -> str:
     """Which nodes are shown, if not all are."""
     shown = contents.shown
     drawn, others = len(shown.nodes) - shown.top, shown.total - shown.top
-    return f"the {shown.top:,} most central nodes and a random {drawn:,} of the other {others:,}"
+    return f"the {shown.top:,} nodes that rank first and a random {drawn:,} of the other {others:,}"
 
 
 def ranking_note(contents: Contents) -> str:
     """What δ is, what the brackets and the bars mean, and which nodes the table lists."""
-    said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
-    said.append(f"In brackets: {escape(interval_words(contents.embedding))}. The longer the bar, the better the rank; ")
-    said[-1] += "the line at its end is the interval."
-    if alike := alike_words({name: contents.data["nodes"][name][:10] for name in ("rank", "rank_low", "rank_high")}):
-        unbroken = alike.replace("–", "–\N{WORD JOINER}")
-        said.append(f"Neighbouring ranks of the first ten that cannot be told apart: {unbroken}.")
-    if contents.embedding.is_directed:
-        said.append(f"By height: {escape(interval_words(contents.embedding, 'height'))}.")
+    said = ["δ is the sum of a node’s distances to all other nodes in the embedding."]
+    if contents.embedding.centrality is not None:
+        said.insert(
+            0,
+            "Centrality is current-flow closeness: how easily currents reach all other nodes, with ties as wires that "
+            "conduct by their weight. Many short paths of strong ties make a node central.",
+        )
+    said.append("The longer the bar, the better the rank.")
+    if "rank_low" in contents.data["nodes"]:
+        said.append(f"In brackets: {INTERVALS}.")
     if not contents.shown.whole:
         said.append(
             f"The table lists {sample_words(contents)}. For all nodes: <code>ultrahyperbolic rank FOLDER --all</code>. "

@@ -12,7 +12,7 @@ from ..embedding import Embedding
 from ..engines.base import BatchState
 from ..graph.readers import is_anndata
 from ..loop import Callback
-from ..options import Options, takes_options
+from ..options import Options, takes_options, without_goal
 from ..progress import bar
 from .continued import earlier
 from .execution import Execution
@@ -85,7 +85,7 @@ def embed(
     for each in callbacks:
         check_callable("callback", each)
     check_board(tensorboard)
-    plan = Plan.of(None if continue_from is None else earlier(continue_from), **options)
+    plan = Plan.of(None if continue_from is None else earlier(continue_from), **without_goal(options))
     execution = Execution(plan, data, quiet=quiet, began=began)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
         choose(execution)

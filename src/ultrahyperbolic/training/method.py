@@ -9,19 +9,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
-from typing import get_args
 
-from ..checks import check_choice
 from ..engines.base import MEETS, Machine
 from ..engines.registry import FEWER, ends_exactly
 from ..graph import Graph
-from ..options import GivenGoal as GivenGoal
-from ..options import Goal as Goal
 from ..rounding import power
 from ..spaces import Geometry
 from .config import TrainingConfig
-
-GOALS: tuple[Goal, ...] = get_args(Goal)
 
 # Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
 # neighbours a point is pulled about by each of them, and has to be slow.
@@ -46,33 +40,18 @@ _FINISH = 0.15
 # Where a batch is a small part of the ties a node is moved less often: there are up to this many times more
 # iterations, and what is missing then is made up for by longer moves.
 _MOST_TIMES = 4.0
-# The measure that says how well a goal is met.
-_MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_all"}
 
-# The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
-# and the fewer of the ties of dense graphs find room.
-_CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
+# The weight of what holds sums of distances to the centrality (``objective/closeness.py``), times the root of the mean
+# degree, as more ties pull harder. More would hold them more truly, at the cost of neighbours.
+_CENTRALITY = 0.5
 # The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any
 # scale.
 _WITH_CONE = (0.04, 2.5e-3)
 # Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there is room for that: the
 # warmer it ends, the more of the differences are those of the hierarchy.
-_HYPERBOLIC: dict[Goal, tuple[float, float]] = {
-    "balanced": (0.2, 0.1), "hierarchy": (0.25, 0.25), "neighbours": (0.2, 0.05), "ties": (0.2, 0.05),
-}  # fmt: skip
-# On the sphere and in flat space there is not, and no goal gains by another temperature.
+_HYPERBOLIC = (0.2, 0.1)
+# On the sphere and in flat space there is not.
 _OTHERWISE = (0.04, 2e-3)
-
-
-def as_goal(goal: GivenGoal) -> Goal:
-    """The goal, in the spelling that is used throughout; ``ValueError`` where it is none.
-
-    >>> as_goal("neighbors")
-    'neighbours'
-    """
-    found: Goal = "neighbours" if goal == "neighbors" else goal
-    check_choice("goal", found, GOALS)
-    return found
 
 
 def default_iterations(graph: Graph) -> int:
@@ -92,7 +71,6 @@ def has_popularity(geometry: Geometry, asked: bool | None) -> bool:
 def recipe(
     config: TrainingConfig,
     graph: Graph,
-    goal: Goal = "balanced",
     *,
     meets: int = MEETS,
     everywhere: bool = False,
@@ -105,7 +83,6 @@ def recipe(
     quality, with all unless ``everywhere``. `has_popularity` says whether nodes have a ``popularity``. ``moved`` is the
     share of the points that an iteration moves.
     """
-    check_choice("goal", goal, GOALS)
     popular = has_popularity(config.geometry, popularity)
     sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
     parts = max(1, graph.n_nodes // meets) if sample else 1
@@ -115,8 +92,8 @@ def recipe(
     usual = default_iterations(graph) / (config.iterations * moved)
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
-    temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
-    smooth, held = _EQUAL, 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
+    temperature = _HYPERBOLIC if any(part.p for part in config.geometry.parts) else _OTHERWISE
+    smooth, held = _EQUAL, 0.0 if config.geometry.is_flat else _CENTRALITY * math.sqrt(_mean_degree(graph))
     if config.geometry.has_cone:
         crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
         temperature, smooth = (hot * power(crowd, _HOTTER), cold), _SMOOTH * dense * _SMOOTH * dense / crowd
@@ -158,21 +135,13 @@ def usual_iterations(graph: Graph, machine: Machine) -> int:
     return round(default_iterations(graph) * times)
 
 
-def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:
-    """How well an embedding does what the goal asks, from its measures by name: the higher, the better.
+def score(measures: Mapping[str, float]) -> float:
+    """How well an embedding fits its graph, from its measures by name: the higher, the better.
 
-    - ``"neighbours"``: the neighbours of a node are the nodes nearest to it (``map``).
-    - ``"ties"``: of two ties, the stronger is the shorter (``tie_order``).
-    - ``"hierarchy"``: strong nodes rank high (``spearman_all``).
-    - ``"balanced"``: the mean of these three.
+    The mean of ``map`` (the neighbours of a node are the nodes nearest to it) and ``tie_order`` (of two ties, the
+    stronger is the shorter), which is not defined where all weights are equal: the neighbours decide there.
 
-    Some graphs do not define all of them: where all weights are equal no tie is stronger, and where all strengths are
-    equal no node ranks higher. The neighbours decide there, and the mean is over those that are defined.
-
-    >>> score("balanced", {"map": 0.9, "spearman_all": 0.5}), score("ties", {"map": 0.9, "spearman_all": 0.5})
-    (0.7, 0.9)
+    >>> score({"map": 0.9, "tie_order": 0.7}), score({"map": 0.9})
+    (0.8, 0.9)
     """
-    goal = as_goal(goal)
-    if goal == "balanced":
-        return fmean(measures[name] for name in _MEASURES.values() if name in measures)
-    return measures.get(_MEASURES[goal], measures["map"])
+    return fmean(measures[name] for name in ("map", "tie_order") if name in measures)

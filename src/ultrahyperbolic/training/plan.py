@@ -14,12 +14,12 @@ from ..engines.base import Machine, Problem, check_directed
 from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
 from ..graph import Graph
 from ..objective import RankedPairs
-from ..options import Backend, Goal, Options, complete
+from ..options import Backend, Options, complete
 from ..spaces import Geometry, ProductGeometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
-from .method import as_goal, has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
+from .method import has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
 from .presets import PRESETS
 from .selection import BY
 
@@ -51,10 +51,8 @@ class Plan:
         if preset not in (None, *PRESETS):
             raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
         seeds = check_count("seeds", self.asked["seeds"], 1)
-        object.__setattr__(self, "asked", self.asked | {"goal": as_goal(self.asked["goal"]), "seeds": seeds})
+        object.__setattr__(self, "asked", self.asked | {"seeds": seeds})
         check_choice("by", self.asked["by"], BY)
-        if preset is not None and self.goal != "balanced":
-            raise ValueError(f"goal {self.goal!r} says how to train, and so does preset {preset!r}: give one")
         if self.old is not None and (preset is not None or seeds > 1):
             what = "preset" if preset is not None else "seeds"
             raise ValueError(
@@ -73,11 +71,6 @@ class Plan:
     def but(self, where: Geometry | Choice | None = None, **options: Unpack[Options]) -> Plan:
         """The same with another geometry, or with other options."""
         return replace(self, where=where or self.where, asked=self.asked | options)
-
-    @property
-    def goal(self) -> Goal:
-        """What the embedding is for."""
-        return as_goal(self.asked["goal"])
 
     @property
     def machine(self) -> Machine:
@@ -151,12 +144,12 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
         popularity = plan.old.popularity is not None
     if machine.backend == "sampled":
         whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
-        made = recipe(config, graph, plan.goal, everywhere=True, popularity=popularity, moved=moved)
+        made = recipe(config, graph, everywhere=True, popularity=popularity, moved=moved)
         made = replace(made, step_back=False, centrality=0.0)  # losses are too noisy to take steps back by
     else:
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
-        made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
+        made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
         made = made if made.parts == 1 else replace(made, keep="last")  # losses of parts do not compare
     made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)

@@ -20,7 +20,7 @@ from ..evaluation.closure import sampled_closure
 from ..graph import Graph
 from ..graph.ids import NodeIds
 from ..interrupted import Interrupted
-from ..options import By, Compared, complete
+from ..options import By, Compared, complete, without_goal
 from ..pairs import tensor_of
 from ..progress import bar
 from ..spaces import Geometry
@@ -81,7 +81,7 @@ def select(
     quiet, weight, directed
         As for `embed`.
     options
-        ``goal``, ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``, ``precision`` and
+        ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``, ``precision`` and
         ``time_limit``, as for `embed`. With a limit trainings are shorter, and further seeds and the second round may
         be left out.
 
@@ -96,13 +96,14 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    if other := sorted(set(options) - set(Compared.__annotations__)):
+    given = without_goal(options)
+    if other := sorted(set(given) - set(Compared.__annotations__)):
         raise TypeError(
             f"select has no option {other[0]!r}; beside its own it takes {', '.join(Compared.__annotations__)}"
         )
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
-    beta = options.get("beta")
-    asked = complete({**options, "iterations": iterations})
+    beta = given.get("beta")
+    asked = complete({**given, "iterations": iterations})
     plan, limit = Plan(Choice.of(dim, -1.0 if beta is None else beta), asked), asked["time_limit"]
     return _Comparison(Execution(plan, data, quiet=quiet), limit, seeds, held_out).run()
 
@@ -184,7 +185,7 @@ class _Comparison:
                 alive.sort(key=lambda geometry: rounds[-1][geometry].worst_last)
         rows = _ranked(alive + dropped, rounds)
         near = [row.geometry.name for row in rows[1:] if row.is_near]
-        return Selection(rows, near, hints, time.monotonic() - self.began, self.plan.goal, self.plan.asked["by"])
+        return Selection(rows, near, hints, time.monotonic() - self.began, self.plan.asked["by"])
 
     def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
         """Train and measure each geometry within some seconds, and write down how it did."""
@@ -204,11 +205,9 @@ class _Comparison:
             performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
             row.iterations = min(row.iterations, performed)
             measures = dict(with_pair_measures(graph, embedding, quiet=True, device=device).record.measures)
-            if graph.strength.max() > graph.strength.min():
-                measures.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
             row.measures.append(measures)
             if split is None:
-                row.scores.append(score(self.plan.goal, measures))
+                row.scores.append(score(measures))
             else:
                 points = tensor_of(embedding.points)
                 negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 from ..embedding.record import Json
 from ..graph.base import html_table
 from ..options import By as By
-from ..options import Goal
 from ..spaces import Geometry
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class Row:
     geometry: Geometry
     iterations: int = 0
     scores: list[float] = field(default_factory=list)
-    """What decides, the higher the better: what the goal asks, or the share of held-out edges that are closer."""
+    """What decides, the higher the better: `score` of its measures, or the share of held-out edges that are closer."""
     measures: list[dict[str, float]] = field(default_factory=list)
     """Those of the pairs, of the edges it was trained on; of a large graph, estimated from samples."""
     held_out: list[float] = field(default_factory=list)
@@ -80,7 +79,7 @@ class Row:
             "seeds": len(self.scores),
             "iterations": self.iterations,
             "kept": self.kept,
-            **{name: self.mean(name) for name in ("map", "tie_order", "spearman_all")},
+            **{name: self.mean(name) for name in ("map", "tie_order")},
         }
         for name, values in (("score", self.scores), ("violated_orders", violated), ("held_out", self.held_out)):
             found[name] = fmean(values) if values else None
@@ -102,7 +101,6 @@ class Selection:
     prior: dict[str, float]
     """What the graph alone hints at; it decides nothing."""
     seconds: float
-    goal: Goal = "balanced"
     by: By = "graph"
 
     @property
@@ -120,7 +118,6 @@ class Selection:
         return {
             "rows": [row.to_json() for row in self.rows],
             "winner": self.best.name,
-            "goal": self.goal,
             "by": self.by,
             "seeds": self.seeds,
             "within_noise": bool(self.within_noise) if self.seeds > 1 else None,
@@ -138,13 +135,13 @@ class Selection:
     @property
     def score_name(self) -> str:
         """What the numbers are that decide."""
-        return "held-out ties nearer" if self.by == "links" else f"score ({self.goal})"
+        return "held-out ties nearer" if self.by == "links" else "score"
 
     def cells(self, row: Row) -> dict[str, str]:
         """What tables say of a geometry beside its name, by the heads of their columns."""
         violated, error = row.mean("violated_orders_all"), row.difference_error
         around = "" if error is None else f" ± {error:.4f}"
-        means = {"mAP": row.mean("map"), "tie order": row.mean("tie_order"), "ρ": row.mean("spearman_all")}
+        means = {"mAP": row.mean("map"), "tie order": row.mean("tie_order")}
         return {
             self.score_name: f"{row.score:.4f}",
             **{head: "-" if mean is None else f"{mean:.3f}" for head, mean in means.items()},

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from ..arrays import Floats
 from ..checks import as_integer, check_count
 from ..graph import Graph
-from ..options import GivenGoal, Options, complete, described, takes_options
+from ..options import Options, complete, described, takes_options, without_goal
 from .embed import embed
 from .inputs import Weight, find_graph
 
@@ -29,7 +29,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     It works as a step of a pipeline: ``fit_transform`` gives features of the nodes, ``transform`` those of the graph
     it was fitted to, or of new nodes. All settings have the names they have in `ultrahyperbolic.embed`, which
-    explains them. Two defaults are made for classifiers: the goal is ``"neighbours"``, and the geometry Q^(8,8).
+    explains them. One default is made for classifiers: the geometry Q^(8,8).
 
     Parameters
     ----------
@@ -62,12 +62,11 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     __doc__ = described(__doc__ or "")
 
     @takes_options
-    def __init__(  # type: ignore[misc]  # p, q, goal and seed are options that have another order or default here
+    def __init__(  # type: ignore[misc]  # p, q and seed are options that have another order or default here
         self,
         p: int | None = None,
         q: int | None = None,
         *,
-        goal: GivenGoal = "neighbours",
         n_features: int = 256,
         weight: Weight | None = None,
         directed: bool = False,
@@ -75,9 +74,9 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given: dict[str, object] = {"p": p, "q": q, "goal": goal, "n_features": n_features}
+        given: dict[str, object] = {"p": p, "q": q, "n_features": n_features}
         given |= {"weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
-        for name, value in (complete(options) | given).items():
+        for name, value in (complete(without_goal(options)) | given).items():
             setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:

@@ -2,8 +2,8 @@
 
 Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
 coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
-Nodes with few hops to all others are then drawn in towards the middle of their component: hubs have hops of like
-length to everybody, which a few eigenpairs do not show, and what starts far out seldom comes in.
+Central nodes are then drawn in towards the middle of their component: hubs have hops of like length to everybody,
+which a few eigenpairs do not show, and what starts far out seldom comes in.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..arrays import AT_ONCE, Floats, Ints, in_blocks
 from ..graph import Graph
+from ..graph.flow import centrality_of
 from ..graph.hops import SEARCH_BYTES, WORD, hops_from
 from ..lazy import torch
 from ..rounding import cosh_of_root
@@ -32,6 +33,8 @@ _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 _ROWS, _AMONG_NEIGHBORS = 4096, 512
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
+# Decimals of the mean resistance that are kept: further ones could differ between processors.
+_DIGITS = 6
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
 _JITTER = 0.002
 
@@ -99,21 +102,22 @@ class SpectralStart:
         return np.asarray(found + places.mean(0))
 
     def _draw_in(self, places: Floats) -> None:
-        """Draw nodes with few hops to all others in towards the mean [k] of the places [n, k] of their component.
+        """Draw central nodes in towards the mean [k] of the places [n, k] of their component.
 
-        By rank, the node with the k-th fewest hops gets the k-th shortest distance from there. By value, its distance
-        shrinks in proportion to its hops beyond the fewest, up to their mean. The rule that moves it less is taken:
-        ranks alone would tell apart what hardly differs.
+        By rank, the node with the k-th smallest mean resistance to all others gets the k-th shortest distance from
+        there. By value, its distance shrinks in proportion to its resistance beyond the smallest, up to the mean. The
+        rule that moves it less is taken: ranks alone would tell apart what hardly differs.
         """
-        hops, own = self.hops[0].mean(1), self.graph.component
+        values, own = centrality_of(self.graph).values, self.graph.component
+        far = np.divide(values.max(), values, out=np.zeros(len(values)), where=values > 0.0).round(_DIGITS)
         sizes = np.bincount(own)
-        fewest = np.full(len(sizes), math.inf)
-        np.minimum.at(fewest, own, hops)
-        more = hops - fewest[own]
+        least = np.full(len(sizes), math.inf)
+        np.minimum.at(least, own, far)
+        more = far - least[own]
         middle = np.stack([np.bincount(own, column) / sizes for column in places.T], axis=1)[own]
         lengths = np.sqrt(np.square(places - middle).sum(1))
         by_rank = np.empty_like(lengths)
-        by_rank[np.lexsort((lengths, hops, own))] = lengths[np.lexsort((lengths, own))]
+        by_rank[np.lexsort((lengths, far, own))] = lengths[np.lexsort((lengths, own))]
         by_value = lengths * more / np.maximum((np.bincount(own, more) / sizes)[own], 1e-300)
         shorter = np.minimum(1.0, np.maximum(by_rank, by_value) / np.where(lengths > 0.0, lengths, 1.0))
         places[:] = middle + shorter[:, None] * (places - middle)

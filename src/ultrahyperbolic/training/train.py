@@ -23,9 +23,10 @@ from ..engines.callbacks import START
 from ..engines.communicator import communicator, versions
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
-from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
+from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs
 from ..graph import Graph
 from ..graph.attributes import free_names
+from ..graph.flow import centrality_of
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Progress, Stopped
 from ..objective import Closeness, RankedPairs
@@ -113,7 +114,7 @@ def embed_best(
     start: Given | None = None,
     asked: Callable[[], bool] = bool,
 ) -> Embedding:
-    """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
+    """Train as one batch and keep the training of the lowest loss.
 
     Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
     """
@@ -133,8 +134,6 @@ def embed_best(
         tries = [{"seed": c.seed, "final_loss": _finite(loss), "kept": k == kept} for k, (c, loss) in tried]
         best = embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
     try:
-        if len(embeddings) > 1 and not interrupted:
-            best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
             device = resolve(machine, graph.n_nodes).device
             best = measured(graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring)
@@ -150,18 +149,6 @@ def _loss_of(embedding: Embedding) -> float:
     result = embedding.record.result
     found = [] if result is None else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
     return found[0] if found else math.inf
-
-
-def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], *, quiet: bool) -> Embedding:
-    """The embedding with the intervals of its nodes' ranks in all trainings, and how far those agree."""
-    deltas = []
-    with bar("ranks", len(embeddings), show=not quiet) as update:
-        for done, embedding in enumerate(embeddings):
-            update(done, "")
-            deltas.append(over_pairs(graph, embedding.points, embedding.space, popularity=embedding.popularity).delta)
-    if not math.isnan(agreement := stability(deltas)):
-        best = _with_measures(best, {"stability": agreement})
-    return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=embeddings[0].record.seed or 0)
 
 
 def embed_many(
@@ -190,6 +177,8 @@ def embed_many(
         check_positive("time_limit", limit.seconds)
     # Nodes are trained in an order of their own, so that the order of rows in a file does not change the result.
     order = graph.node_order
+    if any(config.centrality or config.start == "spectral" for config in configs):
+        centrality_of(graph, str(resolve(machine, graph.n_nodes).device))  # which the inner graph takes along
     inner = graph.reordered(order)
     if checkpoint is not None:
         checkpoint = replace(checkpoint, state=checkpoint.state.reordered(order))
@@ -335,7 +324,7 @@ def with_pair_measures(
         embedding.remember(estimated.delta, None)
         if not quiet and (some := int(estimated.measures["measured_nodes"])) < graph.n_nodes:
             log.warning(
-                f"measures and ranks are estimated from {some} of {graph.n_nodes} nodes; run.json has standard errors"
+                f"measures and delta are estimated from {some} of {graph.n_nodes} nodes; run.json has standard errors"
             )
         return _with_measures(embedding, estimated.measures)
     found = over_pairs(graph, points, space, progress=not quiet, popularity=embedding.popularity)

@@ -41,15 +41,15 @@ _LOG_2 = math.log(2.0)
 def pulls_of(room, n, radius, closeness, tau, rules):
     """The term of n nodes; its slopes in the sums of distances into row 2 of ``room`` [6, n], the rest of it scratch.
 
-    Row 0 has the sums of distances less hops, and row 1 how many they are of.
+    Row 0 has the sums of distances, and row 1 how many they are of.
     """
-    value, component, shift = 0.0, closeness.component, closeness.shift
+    value, component, target = 0.0, closeness.component, closeness.target
     excess, met, pulls, sums, sizes, slopes = room[0], room[1], room[2], room[3], room[4], room[5]
     for j in range(n):
         sums[j] = sizes[j] = slopes[j] = 0.0
     for j in range(n):
         if met[j] > 0.0:
-            excess[j] = excess[j] / met[j] + radius * shift[j]
+            excess[j] = excess[j] / met[j] - radius * target[j]
             sums[component[j]] += excess[j]
             sizes[component[j]] += 1.0
     for j in range(n):
@@ -59,8 +59,8 @@ def pulls_of(room, n, radius, closeness, tau, rules):
         if met[j] > 0.0:
             ratio = (excess[j] - sums[component[j]]) / tau
             decay = exp(-2.0 * abs(ratio))
-            value += closeness.firmness[j] * (abs(ratio) + log1p(decay) - _LOG_2)
-            slope = closeness.firmness[j] * (1.0 - decay) / (1.0 + decay)
+            value += abs(ratio) + log1p(decay) - _LOG_2
+            slope = (1.0 - decay) / (1.0 + decay)
             pulls[j] = slope if ratio > 0.0 else -slope
             slopes[component[j]] += pulls[j]
     for j in range(n):
@@ -71,23 +71,17 @@ def pulls_of(room, n, radius, closeness, tau, rules):
 
 
 @inner
-def small_closeness(values, n, radius, closeness, tau, rules, room, at):
-    """The term where all n nodes are landmarks, from the distances of all pairs, row after row.
-
-    ``room`` is as in `pulls_of`, and ``at`` [n] scratch.
-    """
-    unit, excess, met, hops = closeness.unit * radius, room[0], room[1], closeness.hops
+def small_closeness(values, n, radius, closeness, tau, rules, room):
+    """The term where all n nodes are landmarks, from the distances of all pairs; ``room`` is as in `pulls_of`."""
+    excess, met, component = room[0], room[1], closeness.component
     for k in range(n):
-        at[closeness.landmarks[k]] = k
         excess[k] = met[k] = 0.0
     row = 0
     for i in range(n - 1):
-        own = hops[at[i]]
         for j in range(i + 1, n):
-            if own[j] > 0:
-                more = values[row + j - i - 1] - unit * own[j]
-                excess[i] += more
-                excess[j] += more
+            if component[i] == component[j]:
+                excess[i] += values[row + j - i - 1]
+                excess[j] += values[row + j - i - 1]
                 met[i] += 1.0
                 met[j] += 1.0
         row += n - i - 1
@@ -114,7 +108,7 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
     if rules.centrality == 0.0:
         return 0.0
     points, gradient, offsets, n = run.points, run.gradient, run.offsets, run.points.shape[1]
-    size, unit = len(closeness.landmarks), closeness.unit * space.radius
+    size, component = len(closeness.landmarks), closeness.component
     first, count = 0, min(size, closeness.many)
     if iteration >= 0:
         first, count = iteration * closeness.few % size, min(size, closeness.few)
@@ -124,13 +118,13 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
     excess, met, pulls = room[0], room[1], room[2]
     for k in range(count):
         at = (first + k) % size
-        i, own, slope = closeness.landmarks[at], closeness.hops[at], slopes[k]
+        i, slope = closeness.landmarks[at], slopes[k]
         half_chords(points, work.factors, space.time, i, 0, n, w, 0)
         evaluate(w, n, space, now, prepared, work.table, 0, values, slope)
         take_off_tile(offsets, values, i, 1, 0, n)
         for j in range(n):
-            if own[j] > 0:
-                excess[j] += values[j] - unit * own[j]
+            if j != i and component[j] == component[i]:
+                excess[j] += values[j]
                 met[j] += 1.0
             else:
                 slope[j] = 0.0
@@ -138,10 +132,10 @@ def closeness_term(run, space, now, prepared, closeness, rules, work, iteration)
     added = np.zeros((len(points), n))
     for k in range(count):
         at = (first + k) % size
-        i, own, slope, sum_of_pulls = closeness.landmarks[at], closeness.hops[at], slopes[k], 0.0
+        i, slope, sum_of_pulls = closeness.landmarks[at], slopes[k], 0.0
         for j in range(n):
             slope[j] *= pulls[j]
-            if own[j] > 0:
+            if j != i and component[j] == component[i]:
                 add_offset(offsets, gradient, j, -pulls[j])
                 sum_of_pulls += pulls[j]
         add_offset(offsets, gradient, i, -sum_of_pulls)
@@ -209,7 +203,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
     take_off_pairs(run.offsets, values)
     held, node_pulls = 0.0, work.nodes[2]
     if rules.centrality > 0.0:
-        held = small_closeness(values, n, space.radius, edges.closeness, tau, rules, work.nodes, work.positions[0])
+        held = small_closeness(values, n, space.radius, edges.closeness, tau, rules, work.nodes)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     for e in range(m):
         edge_values[e] = values[positions[e]]

@@ -32,9 +32,8 @@ class ClosenessTerm:
 
     def __init__(self, closeness: Closeness, device: torch.device) -> None:
         self.few, self.many = (min(count, len(closeness.landmarks)) for count in (closeness.few, closeness.many))
-        self.unit = closeness.unit
-        self.landmarks, self.hops, self.component, self.shift, self.firmness = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in closeness[:5]
+        self.landmarks, self.component, self.target = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in closeness[:3]
         )
         # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
@@ -67,22 +66,21 @@ class ClosenessTerm:
         rows = torch.arange(self.many if iteration is None else self.few, device=points.device)
         if iteration is not None:
             rows = (rows + iteration * self.few) % len(self.landmarks)
-        marks, hops = self.landmarks[rows], self.hops[rows].double()
+        marks = self.landmarks[rows]
         x = points.T
         y = x[marks]
         middle = x.mean(0)
         values, rates = value_and_slope(half_chord_table(y - middle, x - middle, space), space, epsilon)
         if offsets is not None:
             values = values - (offsets[marks][:, None] + offsets)
-        here = (hops > 0).double()
+        here = (self.component[marks][:, None] == self.component).double()
+        here[torch.arange(len(marks), device=marks.device), marks] = 0.0
         met = here.sum(0)
         counts = (met > 0).double()
-        excess = ((values - self.unit * space.radius * hops) * here).sum(0) / met.clamp_min(1.0)
-        excess = excess + space.radius * self.shift
+        excess = (values * here).sum(0) / met.clamp_min(1.0) - space.radius * self.target
         ratio = (excess - self._mean(excess, counts)) / tau
-        counted = self.firmness * counts
-        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counted).sum()
-        pulls = torch.tanh(ratio) * counted
+        loss = ((ratio.abs() + torch.log1p(torch.exp(-2.0 * ratio.abs())) - math.log(2.0)) * counts).sum()
+        pulls = torch.tanh(ratio) * counts
         pulls = (pulls - self._mean(pulls, counts)) * counts * (weight / tau) / met.clamp_min(1.0)
         pairs = here * pulls * rates
         factor = 2.0 * scale_of(space) * signs_of(space, x)
