@@ -35,6 +35,7 @@ class ClosenessTerm:
         self.landmarks, self.component, self.target = (
             torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in closeness[:3]
         )
+        self.nodes = torch.arange(len(self.component), device=device)
         # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
         sizes = torch.bincount(self.component)
@@ -73,8 +74,7 @@ class ClosenessTerm:
         values, rates = value_and_slope(half_chord_table(y - middle, x - middle, space), space, epsilon)
         if offsets is not None:
             values = values - (offsets[marks][:, None] + offsets)
-        here = (self.component[marks][:, None] == self.component).double()
-        here[torch.arange(len(marks), device=marks.device), marks] = 0.0
+        here = ((self.component[marks][:, None] == self.component) & (marks[:, None] != self.nodes)).double()
         met = here.sum(0)
         counts = (met > 0).double()
         excess = (values * here).sum(0) / met.clamp_min(1.0) - space.radius * self.target
