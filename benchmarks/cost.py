@@ -307,7 +307,7 @@ def linear(options: Options) -> Figures:
     if sizes[0] < _SMALLEST:
         raise SystemExit(f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs")
     in_a_process(_SMALLEST, 0)  # the loops that read are compiled before the clock runs, and kept on disk
-    rows, columns = [], (*PARTS_OF_EMBED, "all", "load", "wall")
+    rows, columns = [], (*PARTS_OF_EMBED, "all", "wall")
     print("     nodes       ties" + "".join(f"{part:>9}" for part in columns) + "  peak GiB")
     for size in sizes:
         row = in_a_process(size, options.passes)
@@ -380,10 +380,6 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
     embedding.save(folder / "embedding")
     write_report(embedding, folder / "embedding")
     figures |= {"write": lap(), "peak": bench.peak_bytes(), "wall": time.perf_counter() - began}
-    graph.save(folder / "ties.graph")
-    figures["prepare"] = lap()
-    Graph.load(folder / "ties.graph")
-    figures["load"] = lap()
     return figures
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.geometry.arguments import Dissimilarity
+from ultrahyperbolic.options import Dissimilarity
 
 TOPICS = {
     "water": ("river", "stream", "fish"),

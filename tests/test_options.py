@@ -102,6 +102,11 @@ def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
     assert np.array_equal(found, trained())
 
 
+def test_tensorboard_of_earlier_versions_is_refused():
+    with pytest.raises(TypeError, match=r"^tensorboard is gone: in Python, a callback"):
+        uh.embed("karate", **SHORT, tensorboard="board")
+
+
 def test_every_option_says_what_it_is():
     parameters = inspect.signature(uh.embed).parameters
     for name, declared in OPTIONS.items():

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .optim.minimize import MinimizeResult, minimize
     from .training.config import TrainingConfig
     from .training.embed import embed
-    from .training.select import select, select_signature
+    from .training.select import select
     from .training.selection import Selection
     from .training.sklearn import UltrahyperbolicEmbedding
 
@@ -42,7 +42,7 @@ __all__ = [
     "ManifoldParameter", "ManifoldTensor", "MinimizeResult", "Product", "PseudoHyperboloid", "PseudoSphere",
     "Selection", "TrainingConfig", "UltrahyperbolicEmbedding", "as_graph", "checked", "datasets", "embed",
     "evaluation", "load", "lorentz_to_poincare", "minimize", "nn", "optim", "plot", "poincare_to_lorentz",
-    "read_graph", "report", "select", "select_signature",
+    "read_graph", "report", "select",
 ]  # fmt: skip
 
 _HOMES = {
@@ -54,7 +54,7 @@ _HOMES = {
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
     ".optim": ("MinimizeResult", "minimize"),
-    ".training": ("Selection", "TrainingConfig", "embed", "select", "select_signature"),
+    ".training": ("Selection", "TrainingConfig", "embed", "select"),
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (

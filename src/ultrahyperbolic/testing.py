@@ -22,8 +22,9 @@ from torch import Tensor
 
 from .checks import check_callable, check_count, check_positive
 from .geometry import Logarithm, Manifold
-from .geometry.arguments import DISSIMILARITIES, as_number, check_dtype, validate
+from .geometry.arguments import as_number, check_dtype, validate
 from .geometry.manifold import require_manifold
+from .spaces.dissimilarities import DISSIMILARITIES
 
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
 

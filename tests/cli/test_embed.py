@@ -217,11 +217,14 @@ def test_it_is_said_which_numbers_are_the_weights_and_how_to_name_others(call):
     Path("mails.csv").write_text("id,person_a,person_b,year,n_mails\n1,ann,bob,2001,5\n2,bob,cid,2002,6\n")
     result = call("embed mails.csv -o mails --iterations 5")
     assert result.stderr.splitlines()[0] == "note: columns: 'person_a' – 'person_b', weight 'n_mails'"
-    Path("ties.gml").write_text("graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 value 3 ] ]")
-    assert call("prepare ties.gml").stderr.splitlines() == [
+    Path("ties.gml").write_text(
+        "graph [ node [ id 1 ] node [ id 2 ] node [ id 3 ] "
+        "edge [ source 1 target 2 value 3 ] edge [ source 2 target 3 value 4 ] ]"
+    )
+    assert call("embed ties.gml -o ties --iterations 5").stderr.splitlines()[0] == (
         "note: ties.gml: the weight is taken to be 'value': name it to be sure (weight='value', --weight 'value'), or "
         "leave weights out (weight=False, --unweighted)"
-    ]
+    )
     Path("mails.csv").write_text("ann bob 1 3\nbob cid 2 4\n")
     assert "may be 3 or 4 (counted from 1)" in call("embed mails.csv -o mails").stderr
     assert call("embed mails.csv -o timed --iterations 5 --weight 4 --quiet").exit_code == 0

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,16 +80,3 @@ def test_what_it_refuses(call, refuse):
     assert "is there already" in refuse("export club --format atlas")
     assert call("export club --format atlas --overwrite").exit_code == 0
     assert "is a folder; name a file" in refuse("export club --format atlas -o .")
-
-
-def test_tensorboard(call, refuse, monkeypatch):
-    pytest.importorskip("tensorboard")
-    result = call("embed karate -o club --iterations 60 --temperature 0.01 --quiet --tensorboard board")
-    assert result.exit_code == 0
-    assert [path.name for path in Path("board").iterdir()] == ["Q3_3_seed0"]
-    Path("file").write_text("")
-    assert "this is a file" in refuse("embed karate -o other --iterations 60 --tensorboard file")
-    monkeypatch.setitem(sys.modules, "tensorboard", None)
-    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
-    assert "ultrahyperbolic[tensorboard]" in refuse("embed karate -o other --iterations 60 --tensorboard board")
-    assert not Path("other").exists()

@@ -317,14 +317,14 @@ def test_without_a_command_there_is_help(call):
     assert call("").stdout == call("--help").stdout
 
 
-@pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "prepare", "cluster"])
+@pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "cluster"])
 def test_help_is_short_and_help_all_has_every_option(call, command):
     short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
     shown, known = (set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole))
     assert {"--help-all", "--directed", "--json"} <= shown < known
     assert len(shown) <= 16
     options = {each.opts[-1] for each in get_command(app).commands[command].params if each.opts[0].startswith("-")}
-    assert (options | {"--help"}) - known <= {"--goal"}, "of earlier versions"
+    assert (options | {"--help"}) - known <= {"--goal", "--tensorboard"}, "of earlier versions"
 
 
 COMMANDS = sorted(get_command(app).commands)

@@ -80,15 +80,6 @@ def test_without_matplotlib_nothing_is_compared(refuse, no_training, monkeypatch
     assert not Path("chosen").exists()
 
 
-def test_a_board_that_cannot_be_written_is_refused_before_the_choice(refuse, no_training, monkeypatch):
-    Path("file").write_text("mine")
-    assert refuse("embed karate --dim 2 -o club --tensorboard file").startswith("--tensorboard file: this is a file")
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    line = refuse("embed karate --dim 2 -o club --tensorboard board")
-    assert line.endswith("pip install 'ultrahyperbolic[tensorboard]'")
-    assert not Path("club").exists()
-
-
 def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_training, monkeypatch):
     from ultrahyperbolic.training import execution
 
@@ -144,6 +135,13 @@ def test_the_goal_of_earlier_versions_is_taken_with_a_note(call, command):
     assert call(said).stderr.count("note: --goal no longer changes anything") == 1
     assert "--goal" not in call(f"{said} --quiet").stderr
     assert "--goal" not in call(f"{said} --help-all").stdout
+
+
+def test_tensorboard_of_earlier_versions_is_refused(call, refuse):
+    assert "docs/training.md" in refuse("embed karate -o club --tensorboard board")
+    assert refuse("embed --resume club --tensorboard board").startswith("--tensorboard is gone")
+    assert "--tensorboard" not in call("embed --help-all").stdout
+    assert not Path("club").exists()
 
 
 def test_dropped_directions_are_told(call):

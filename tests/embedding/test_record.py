@@ -83,10 +83,3 @@ def test_plain_data_is_taken_and_given(club):
     assert again.record.seed == 0, "run is a copy"
     other = club.with_record(RunRecord(seed=7))
     assert (other.run, other.delta is club.delta) == ({"seed": 7}, True)
-
-
-def test_what_moved_is_found_with_a_warning():
-    with pytest.warns(DeprecationWarning, match=r"is now ultrahyperbolic\.training\.embed_many"):
-        assert uh.embedding.embed_many is uh.training.embed_many
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        uh.embedding.nothing  # noqa: B018

@@ -12,10 +12,10 @@ from ultrahyperbolic.engines.base import RECORD, BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.callbacks import guard
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.loop import run
 from ultrahyperbolic.objective import ExactLoss, RankedPairs
+from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES
 
 KARATE = RankedPairs.of(datasets.karate())
 

@@ -201,13 +201,3 @@ print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert int(result.stdout) == 19
-
-
-def test_the_former_name_of_the_dissimilarity_is_taken_with_a_warning():
-    graph, space = karate(), PseudoHyperboloid(2, 1)
-    points = space.random(34, generator=torch.Generator().manual_seed(0))
-    expected = evaluate(graph, points, space, dissimilarity="extrinsic")
-    with pytest.warns(DeprecationWarning, match="measure is now called dissimilarity"):
-        assert evaluate(graph, points, space, measure="extrinsic_dist") == expected
-    with pytest.warns(DeprecationWarning, match="measure is now called dissimilarity"):
-        space.cdist(points, measure="dist")

@@ -1,4 +1,4 @@
-"""The names of the dissimilarities, now and formerly."""
+"""The names of the dissimilarities, and that others are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES, check_dissimilarity, current_name
+from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES, check_dissimilarity
 
 METHODS = {
     "geodesic": "dissimilarity",
@@ -33,20 +33,13 @@ def test_the_methods_are_those_of_all_names():
 def test_names_are_taken_without_a_word(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert check_dissimilarity(name) == current_name(name) == name
+        assert check_dissimilarity(name) == name
 
 
-@pytest.mark.parametrize(("name", "former"), METHODS.items())
-def test_former_names_are_taken_with_a_warning(name, former):
-    with pytest.warns(DeprecationWarning, match=f"^length '{former}' is now called '{name}': the former name will go"):
-        assert check_dissimilarity(former, "length") == name
-    assert current_name(former) == name
-
-
-@pytest.mark.parametrize("name", ["Geodesic", "", None, 3, ("geodesic",)])
+@pytest.mark.parametrize("name", ["Geodesic", "smoothed_dissimilarity", "", None, 3, ("geodesic",)])
 def test_other_names_are_refused(name):
-    with pytest.raises(ValueError, match=r"^length must be one of geodesic, smoothed, .*, distance, got "):
-        check_dissimilarity(name, "length")
+    with pytest.raises(ValueError, match=r"^dissimilarity must be one of geodesic, smoothed, .*, distance, got "):
+        check_dissimilarity(name)
 
 
 @pytest.mark.parametrize("name", DISSIMILARITIES)
@@ -65,19 +58,6 @@ def test_epsilon_is_of_the_smoothed_one(geometry, generator):
     assert not torch.equal(smoothed, geometry.pair_function("smoothed")(x, y))
     with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed', got dissimilarity='broken'"):
         geometry.pair_function("broken", 0.7)
-
-
-def test_measure_is_a_former_name_of_dissimilarity(geometry, generator):
-    x = geometry.random(6, generator=generator)
-    expected = geometry.cdist(x, dissimilarity="broken")
-    for name in ("broken", "broken_dissimilarity"):
-        with pytest.warns(DeprecationWarning, match="measure is now called dissimilarity"):
-            assert torch.equal(geometry.cdist(x, measure=name), expected)
-    with (
-        pytest.warns(DeprecationWarning, match="measure is now"),
-        pytest.raises(ValueError, match="measure must be one of geodesic, "),
-    ):
-        geometry.cdist(x, measure="length")
 
 
 def test_the_cone_rule_of_a_pseudo_sphere_is_that_of_its_image(generator):

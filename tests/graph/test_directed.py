@@ -72,14 +72,6 @@ def test_other_orders_of_nodes_turn_directions():
     assert set(ties_of(graph.unweighted()).values()) == {1.0}
 
 
-def test_a_prepared_graph_keeps_directions(tmp_path):
-    graph = Graph.from_edges(TIES, directed=True)
-    graph.save(tmp_path / "graph")
-    loaded = Graph.load(tmp_path / "graph")
-    assert loaded == graph != Graph.from_edges(TIES)
-    assert ties_of(loaded) == WANTED
-
-
 def test_directions_that_do_not_fit_are_refused():
     for directions in (np.ones((2, 2)), np.array([[7.0, 0.0], [4.0, -1.0]]), np.ones(2)):
         with pytest.raises(GraphError, match="directions"):

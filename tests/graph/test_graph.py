@@ -89,8 +89,13 @@ def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_fol
     ("edges", "weights", "reason"),
     [
         ([[0, 3]], [1.0], r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2"),
+        ([[0, 1], [1, 40_000_000]], [1.0, 1.0], r"tie 1 \(from 0\) joins the nodes 1 and 40000000:"),
+        ([[-1, 1], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes -1 and 1:"),
+        ([[0, 1], [2, 2]], [1.0, 1.0], r"tie 1 \(from 0\) joins the nodes 2 and 2:"),
+        ([[1, 0], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes 1 and 0:"),
+        ([0, 1], [1.0, 1.0], r"edges must be \[m, 2\] and weights \[m\]"),
         ([[0, 1], [0, 1]], [1.0, 1.0], "tie 1 .* does not come after the one before: sort them, each once"),
-        ([[0, 1]], [np.nan], "tie 0 .* weighs nan: a weight is a finite number above 0"),
+        *(([[0, 1]], [w], f"tie 0 .* weighs {w:g}: a weight is") for w in (0.0, -1.0, np.nan, np.inf)),
     ],
 )
 def test_edges_that_are_no_edges_of_the_nodes_are_refused(edges, weights, reason):

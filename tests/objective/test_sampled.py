@@ -8,12 +8,12 @@ import torch
 from backends import MANIFOLDS, random_pairs, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import ExactLoss, RankedPairs
 from ultrahyperbolic.objective.sampled import Measure, SampledLoss, SampleSizes
 from ultrahyperbolic.objective.tables import Local, half_chord_table, half_chords, value_and_slope
 from ultrahyperbolic.pairs.kinds import kernel_space
+from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES
 
 EVERYTHING = SampleSizes(10**6, 10**6, 10**6)
 Q22 = PseudoHyperboloid(2, 2, -4.0)

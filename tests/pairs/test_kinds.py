@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.arguments import DISSIMILARITIES
 from ultrahyperbolic.pairs import pair_distances
 from ultrahyperbolic.pairs.kinds import KernelSpace, Kind, kernel_space
+from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES
 
 
 def test_spaces():

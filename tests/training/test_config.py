@@ -88,7 +88,7 @@ def test_integers_of_numpy_are_those_of_python(tmp_path):
     assert given.neighbors("1", k=two).equals(given.neighbors("1", k=2))
     assert np.array_equal(given.nearest(two)[0], given.nearest(2)[0])
     found = [
-        uh.select_signature(
+        uh.select(
             KARATE, dim=kind(1), seeds=kind(2), iterations=kind(8), seed=kind(3), threads=kind(1), quiet=True
         ).rows
         for kind in (int, np.int64)

@@ -63,7 +63,7 @@ def test_devices_that_are_not_there_are_refused(no_training, device, words):
     ],
 )
 def test_wrong_options_are_told_before_any_training(no_training, options, error, words):
-    for call in (uh.select, uh.select_signature, uh.embed):
+    for call in (uh.select, uh.embed):
         with pytest.raises(error) as caught:
             call(KARATE, **{"dim": 2, "iterations": 8, **options}, quiet=True)
         assert words in str(caught.value)
@@ -125,14 +125,6 @@ def test_callbacks_are_one_or_several():
     assert seen[-1] == 3
     with pytest.raises(TypeError, match="callback must be callable, got 7"):
         uh.embed(KARATE, callback=[7], quiet=True)
-
-
-def test_former_names_of_dissimilarities_are_taken_with_a_warning():
-    options = {"p": 2, "q": 1, "iterations": 3, "max_step": 0.1, "quiet": True}
-    with pytest.warns(DeprecationWarning, match="'broken_dissimilarity' is now called 'broken'"):
-        former = uh.embed(KARATE, dissimilarity="broken_dissimilarity", **options)
-    assert former.run["config"]["dissimilarity"] == "broken"
-    assert np.array_equal(former.points, uh.embed(KARATE, dissimilarity="broken", **options).points)
 
 
 @pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")

@@ -27,7 +27,7 @@ MODULE = import_module("ultrahyperbolic.training.select")
 
 @pytest.fixture(scope="module")
 def found():
-    return uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
+    return uh.select(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
 
 
 def test_every_geometry_is_there_once_and_the_weak_are_dropped(found):
@@ -66,7 +66,7 @@ def test_differences_are_paired_and_after_as_many_iterations(found):
 
 
 def test_the_same_seed_selects_the_same(found):
-    again = uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
+    again = uh.select(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
     assert [row.to_json() for row in again.rows] == [row.to_json() for row in found.rows]
 
 
@@ -228,7 +228,7 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
 
     monkeypatch.setattr(NumbaEngine, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt) as raised:
-        uh.select_signature(uh.datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
+        uh.select(uh.datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
     assert not isinstance(raised.value, uh.Interrupted)  # half a comparison is none
 
 
@@ -286,20 +286,6 @@ def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
         uh.embed(uh.datasets.karate(), **{"dim": 2, **wrong}, quiet=True)
 
 
-def test_a_board_that_cannot_be_written_is_told_before_the_choice(monkeypatch, tmp_path):
-    import sys
-
-    from ultrahyperbolic.engines.numba.engine import NumbaEngine
-
-    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(FileExistsError, match="this is a file; name a folder"):
-        uh.embed(uh.datasets.karate(), dim=2, iterations=8, quiet=True, tensorboard=tmp_path / "file")
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(ImportError, match=r"ultrahyperbolic\[tensorboard\]"):
-        uh.embed(uh.datasets.karate(), dim=2, iterations=8, quiet=True, tensorboard=tmp_path / "board")
-
-
 def test_what_flat_space_has_not_is_chosen_among_the_curved():
     embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, optimizer="phi")
     assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{1,1}", "Q^{2,0}"]
@@ -344,7 +330,7 @@ def test_bad_arguments(monkeypatch, arguments, message):
 
     monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
     with pytest.raises(ValueError, match=message):
-        uh.select_signature(uh.datasets.karate(), quiet=True, **arguments)
+        uh.select(uh.datasets.karate(), quiet=True, **arguments)
 
 
 def test_a_notebook_shows_the_choice():

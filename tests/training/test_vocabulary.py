@@ -18,11 +18,11 @@ COMMAND_ALONE = {
     "unweighted",  # weight=False
     "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
     "weights_are_distances", "skip_bad_rows",
-    "goal",  # of earlier versions; Python takes it without a parameter
+    "goal", "tensorboard",  # of earlier versions; Python knows them without a parameter
 }  # fmt: skip
 READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}
-SKLEARN_HAS_NOT = {"callback", "tensorboard", "quiet"}
+SKLEARN_HAS_NOT = {"callback", "quiet"}
 
 
 def parameters(call) -> set[str]:

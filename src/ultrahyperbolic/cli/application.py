@@ -19,10 +19,10 @@ from .queries import cluster, evaluate, neighbors, rank
 from .reproduce import reproduce
 from .select import select
 from .showing import export, plot, report
-from .sources import datasets, prepare
+from .sources import datasets
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
+    embed, select, rank, neighbors, suggest, cluster, place, evaluate, report, plot, export, datasets,
     reproduce,
 )  # fmt: skip
 # What each says of itself, and its examples.

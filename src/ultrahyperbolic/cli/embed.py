@@ -28,7 +28,6 @@ _CONTINUE = (
 _DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
 _RESUME = "Continue the training in this folder; no other option is needed."
 _EVERY = "How often to write a checkpoint. Default: 10."
-_BOARD = "Record the training there for TensorBoard."
 _REPORT = "Whether to write the HTML report. Default: yes."
 
 
@@ -48,10 +47,10 @@ def embed(
     checkpoint_every: Annotated[
         float | None, _result("--checkpoint-every", rare=True, metavar="SECONDS", help=_EVERY)
     ] = None,
-    tensorboard: Annotated[Path | None, _result("--tensorboard", rare=True, metavar="FOLDER", help=_BOARD)] = None,
     with_report: Annotated[bool, _result("--report/--no-report", rare=True, help=_REPORT)] = True,
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
     goal: opt.Goal = None,
+    tensorboard: opt.TensorBoard = None,
     quiet: Annotated[bool, _result("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -78,7 +77,8 @@ def embed(
       ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
       ultrahyperbolic embed --resume club
     """
-    began, keeping = time.monotonic(), Keeping(checkpoint_every, tensorboard, with_report, title, quiet, as_json)
+    began, keeping = time.monotonic(), Keeping(checkpoint_every, with_report, title, quiet, as_json)
+    opt.check_tensorboard(tensorboard)
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
     time_limit = asked["time_limit"]
@@ -97,7 +97,6 @@ def embed(
         continue_training(context, folder, None, asked["threads"], keeping, again=True)
         return
     overwrite = overwrite or left == "a beginning"
-    keeping.check_board()
 
     from ..engines.registry import resolve
     from ..graph import GraphError

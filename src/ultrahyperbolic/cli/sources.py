@@ -1,4 +1,4 @@
-"""Where the command finds graphs and embeddings: files, data sets and folders; ``prepare`` and ``datasets``."""
+"""Where the command finds graphs and embeddings: files, data sets and folders; ``datasets``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -30,12 +30,11 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     from ..datasets import names
     from ..graph import GraphError, read_graph
     from ..graph.columns import WeightGuess
-    from ..graph.prepared import is_prepared
 
     if not name:
         raise Refused("GRAPH is empty: give a file, or the name of a data set")
     path = Path(name)
-    if path.exists() and (not path.is_dir() or is_prepared(path)):
+    if path.exists() and not path.is_dir():
         if name in names() and not quiet:
             note(f"{name} is a file here: reading the file, not the data set of that name")
         with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:
@@ -58,9 +57,7 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
 
 def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
     """What `find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
-    from ..graph.prepared import is_prepared
-
-    file = str(Path(name).resolve()) if Path(name).is_file() or is_prepared(name) else None
+    file = str(Path(name).resolve()) if Path(name).is_file() else None
     reading = as_given(options)
     if "nodes" in options:
         reading["nodes"] = str(Path(options["nodes"]).resolve())
@@ -111,15 +108,13 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
 def _files(given: str, then: object, folder: Path) -> list[Path]:
     """The files that a path which was given may mean now, each once; ``then`` is where it was."""
-    from ..graph.prepared import is_prepared
-
     places = [Path(given), *([Path(then)] if isinstance(then, str) else [])]
     if not places[0].is_absolute():
         home = folder.resolve()
         places += [above / given for above in (home, *home.parents)]
     found: dict[Path, Path] = {}
     for path in places:
-        if os.path.isfile(path) or is_prepared(path):  # which no name is too long or too strange for
+        if os.path.isfile(path):  # which no name is too long or too strange for
             found.setdefault(path.resolve(), path)
     return list(found.values())
 
@@ -211,45 +206,6 @@ def open_embedding(folder: Path) -> Embedding:
     for warning in said:
         note(str(warning.message))
     return embedding
-
-
-@opt.reads_graph
-def prepare(
-    graph: opt.GraphArgument,
-    output: Annotated[Path | None, opt.output("NAME OF THE GRAPH.graph")] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a prepared graph that is already there.")
-    ] = False,
-    quiet: opt.Quiet = False,
-    as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
-) -> None:
-    """Prepare a large graph: other commands then start immediately.
-
-    The folder holds the graph as arrays that are mapped into memory. Give
-    it in place of the file: embed FOLDER. Options that say how a file is
-    read belong here; a prepared graph takes none of them.
-
-    Examples:
-      ultrahyperbolic prepare ties.parquet -o ties.graph
-      ultrahyperbolic prepare calls.csv --weight minutes --nodes people.csv
-      ultrahyperbolic embed ties.graph
-    """
-    from ..graph import GraphError
-    from ..graph.prepared import is_prepared
-
-    folder = output or Path(f"{graph_name(graph)}.graph")
-    if is_prepared(folder) and not overwrite:
-        raise Refused(f"{folder} holds a prepared graph already: name another folder, or overwrite it (--overwrite)")
-    data = find_graph(graph, reading, quiet=quiet or as_json)
-    with refusing(OSError, GraphError, about="cannot save the graph: "), bar("saving", show=not (quiet or as_json)):
-        data.save(folder, overwrite=overwrite)
-    if as_json:
-        about = {"nodes": data.n_nodes, "edges": data.n_edges, "fingerprint": data.fingerprint}
-        print_json({"folder": str(folder), **about})
-    elif not quiet:
-        print(f"{data.describe()}\n{folder} holds the prepared graph: ultrahyperbolic embed {folder}")
 
 
 def datasets(as_json: opt.Json = False) -> None:

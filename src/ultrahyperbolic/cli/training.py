@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,20 +42,10 @@ class Keeping:
     """What becomes of a training beside its points."""
 
     checkpoint_every: float | None = None  # seconds
-    tensorboard: Path | None = None
     with_report: bool = True
     title: str | None = None  # of the report
     quiet: bool = False
     as_json: bool = False
-
-    def check_board(self) -> None:
-        """Refuse, before an older embedding makes way, what TensorBoard would fail for after the work."""
-        if self.tensorboard is None:
-            return
-        from ..training.tensorboard import check_board
-
-        with refusing(FileExistsError, about="--"), refusing(ImportError):
-            check_board(self.tensorboard)
 
 
 # What may be said beside --resume; everything else is in the folder.
@@ -150,7 +139,6 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     """The embedding, or the end of the command where there is nothing to keep."""
     from ..interrupted import Interrupted
     from ..training.checkpoint import EVERY, Checkpoints
-    from ..training.tensorboard import with_tensorboard
 
     execution, every = task.execution, keeping.checkpoint_every
     checkpoints = Checkpoints(task.folder, task.record, EVERY if every is None else every)
@@ -163,12 +151,10 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
         if last:
             raise KeyboardInterrupt
 
-    with ExitStack() as stack, refusing(MemoryError):
-        with refusing(OSError, about="cannot write for TensorBoard: "):
-            boards = stack.enter_context(with_tensorboard(keeping.tensorboard, execution.graph, execution.configs))
+    with refusing(MemoryError):
         try:
             embedding = execution.train(
-                [*boards, between], measures=False, checkpoint=task.checkpoint, asked=lambda: asked.code > 0
+                [between], measures=False, checkpoint=task.checkpoint, asked=lambda: asked.code > 0
             )
         except Interrupted as interrupted:
             if interrupted.embedding is None:
@@ -259,7 +245,6 @@ def resume(
     hold(context, folder)
     task = _reopen(folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet)
     if isinstance(task, Task):
-        keeping.check_board()
         train_and_keep(task, keeping)
     elif keeping.as_json:
         print_json(summary_as_json(open_embedding(folder), folder))

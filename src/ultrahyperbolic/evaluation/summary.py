@@ -22,7 +22,7 @@ from ..pairs.kinds import KernelSpace, kernel_space
 from ..pairs.reference import popularity_array
 from ..progress import bar
 from ..spaces import Space, manifold_of
-from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, former_measure
+from ..spaces.dissimilarities import SMOOTHING, Dissimilarity
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import component_delta, correlations, norm_proxy, within_components
@@ -70,7 +70,6 @@ def evaluate(
     backend: Backend = "auto",
     progress: bool = False,
     popularity: Tensor | Floats | None = None,
-    measure: str | None = None,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
@@ -78,9 +77,7 @@ def evaluate(
     (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What a training has smoothed is
     measured at its last ε, ``embedding.record.config["epsilon"][1]``. With ``popularity`` [n], the
     distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
-    ``measure`` is a former name of ``dissimilarity``.
     """
-    dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 
 from ..checks import is_number
-from ..spaces.dissimilarities import DISSIMILARITIES as DISSIMILARITIES
-from ..spaces.dissimilarities import Dissimilarity as Dissimilarity
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
-from ..spaces.dissimilarities import METHODS, SMOOTHING, Dissimilarity, check_dissimilarity, former_measure
+from ..spaces.dissimilarities import METHODS, SMOOTHING, Dissimilarity, check_dissimilarity
 from .arguments import Check, as_generator, as_size, check_finite, check_rows, format_row, validate, validate_scalars
 from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
@@ -215,13 +215,11 @@ class Manifold(Primitives):
         dissimilarity: Dissimilarity = "distance",
         block_rows: int | None = None,
         epsilon: float | None = None,
-        measure: str | None = None,
     ) -> Tensor:
         """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
 
         ``dissimilarity`` names what to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
-        ``block_rows`` at a time (default: what keeps temporaries near 32 MiB in float64). ``measure`` is a former
-        name of ``dissimilarity``.
+        ``block_rows`` at a time (default: what keeps temporaries near 32 MiB in float64).
         """
         y = x if y is None else y
         validate(self.ambient_dim, x=x)
@@ -230,7 +228,7 @@ class Manifold(Primitives):
             raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
         if block_rows is not None:
             block_rows = check_count("block_rows", block_rows, 1)
-        function = self.pair_function(former_measure(measure) if measure else dissimilarity, epsilon)
+        function = self.pair_function(dissimilarity, epsilon)
         rows = block_rows or max(1, _CDIST_ELEMENTS // max(1, y.numel()))
         blocks = [function(block[:, None, :], y[None, :, :]) for block in torch.split(x, rows)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)

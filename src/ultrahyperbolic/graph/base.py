@@ -1,4 +1,4 @@
-"""Ids, ties and weights: what readers make of a file, folders keep and notebooks show."""
+"""Ids, ties and weights: what readers make of a file and notebooks show."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -72,7 +72,7 @@ def need(module: str, purpose: str) -> ModuleType:
 
 
 @contextmanager
-def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = "") -> Iterator[None]:
+def naming_damage(what: str, passed: tuple[type[Exception], ...]) -> Iterator[None]:
     """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
     kept: tuple[type[Exception], ...] = (GraphError, *passed)
     try:
@@ -82,4 +82,4 @@ def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = 
     except Exception as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
         reason = reason.rpartition(" is damaged: ")[2] or type(error).__name__
-        raise GraphError(f"{what} is damaged: {reason}{advice}") from None
+        raise GraphError(f"{what} is damaged: {reason}") from None

@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Bools, Floats, Ints, positions_in
 from .adapters import Adapters
-from .base import components_of, summary
+from .base import BaseGraph, components_of, summary
 from .errors import GraphError, need
 from .fold import policy_words
 from .ids import NodeIds, Nodes, distinct_ids, node_order
-from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import scipy
 
 
-class Graph(Adapters, StoredGraph):
+class Graph(Adapters, BaseGraph):
     """A weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and

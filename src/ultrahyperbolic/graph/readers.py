@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +12,6 @@ from .columns import Column, Wanted
 from .errors import GraphError, need
 from .graph import Graph
 from .ids import Nodes, check_texts, said_of_names
-from .prepared import is_prepared
 from .rows import Asymmetric, Policies, Repeated
 
 Path = str | os.PathLike[str]
@@ -41,9 +39,8 @@ def read_graph(
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
 
     GML, GEXF and JSON node-link files are read by networkx. The format is told by the content, and text may be
-    compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text (``007``
-    stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the order in
-    which they first appear.
+    compressed by gzip or zstd. Ids read from text stay text (``007`` stays ``007``), without the blanks around
+    them; Parquet keeps the types of its columns. Nodes come in the order in which they first appear.
 
     **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
     pass ``weights_are_distances=True``. A weight whose name speaks of a distance, a cost or a time is warned of.
@@ -51,7 +48,7 @@ def read_graph(
     Parameters
     ----------
     path
-        The file, or the folder of a prepared graph, which takes no options.
+        The file.
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Default: detected.
     header
@@ -93,7 +90,6 @@ def read_graph(
     The ``columns`` of the graph are those that were taken from a table, and its ``policies`` count what was done: rows
     summed, self-loops dropped, and so on. Raises `GraphError` in one line, with the file and where known the line.
     """
-    given = dict(locals())
     wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances, directed)
     need("pyarrow", "reading a file")
     from . import formats
@@ -103,16 +99,6 @@ def read_graph(
 
     file = os.fspath(path)
     check_texts([file], "file name", "the graph")
-    if is_prepared(file):
-        usual = {name: option.default for name, option in inspect.signature(read_graph).parameters.items()}
-        del usual["path"], usual["progress"]
-        for name, default in usual.items():
-            if given[name] is not default and (not default or given[name] != default):
-                raise GraphError(
-                    f"{file}: {name} says how a file is read, and this graph is prepared: leave it out, or prepare the "
-                    "file again with it"
-                )
-        return Graph.load(file)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header, "skip_bad_rows": skip_bad_rows or None}
     coded: dict[str, object] = {"encoding": encoding}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..checks import as_integer, check_count
 from ..lazy import Tensor, torch
-from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, former_measure
+from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
 if TYPE_CHECKING:
     from ..geometry import Manifold
@@ -29,8 +29,6 @@ class PassOptions(TypedDict, total=False):
 
     dissimilarity: Dissimilarity
     """How far apart two points are; ``"geodesic"``, D_γ, unless given."""
-    measure: str
-    """A former name of ``dissimilarity``."""
     epsilon: float | None
     """Of the smoothed dissimilarity."""
     block_rows: int | None
@@ -225,8 +223,7 @@ def check_k(k: int, n: int) -> int:
 
 def dissimilarity_of(options: PassOptions) -> tuple[Dissimilarity, float | None]:
     """The dissimilarity and its ε."""
-    former, epsilon = options.get("measure"), options.get("epsilon")
-    name = check_dissimilarity(options.get("dissimilarity", "geodesic")) if former is None else former_measure(former)
+    name, epsilon = check_dissimilarity(options.get("dissimilarity", "geodesic")), options.get("epsilon")
     if epsilon is not None and name != "smoothed":
         raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
     return name, epsilon

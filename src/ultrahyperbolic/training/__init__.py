@@ -2,7 +2,7 @@
 
 from .config import TrainingConfig
 from .embed import embed
-from .select import select, select_signature
+from .select import select
 from .selection import Selection
 from .train import embed_best, embed_many
 
@@ -13,5 +13,4 @@ __all__ = [
     "embed_best",
     "embed_many",
     "select",
-    "select_signature",
 ]

@@ -20,7 +20,7 @@ from ..objective import SCOPES, Scope
 from ..options import Stop as Stop
 from ..rounding import geometric
 from ..spaces import Geometry, ProductGeometry
-from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity, current_name
+from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity
 from .start import SpectralStart, near_pole
 
 if TYPE_CHECKING:
@@ -199,8 +199,8 @@ class TrainingConfig:
         for name in ("temperature", "epsilon", "max_step"):
             if isinstance(ends := found.get(name), Sequence):
                 found[name] = tuple(ends)
-        if isinstance(dissimilarity := found.get("dissimilarity"), str):
-            found["dissimilarity"] = current_name(dissimilarity)
+        if (method := found.get("dissimilarity")) in METHODS.values():  # as version 0.2 called it
+            found["dissimilarity"] = next(name for name in METHODS if METHODS[name] == method)
         # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
         if found.get("flat") is not None:
             for name in ("p", "q", "beta"):

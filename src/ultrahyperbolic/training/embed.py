@@ -19,7 +19,6 @@ from .execution import Execution
 from .inputs import Weight, find_graph
 from .plan import Plan
 from .select import choose
-from .tensorboard import check_board, with_tensorboard
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -34,7 +33,6 @@ def embed(
     continue_from: Embedding | str | os.PathLike[str] | None = None,
     quiet: bool = False,
     callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None = None,
-    tensorboard: str | os.PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
@@ -58,8 +56,6 @@ def embed(
         No progress bar and no notes.
     callback : callable or several, optional
         Called with a `Progress` after each chunk of iterations; returning True stops.
-    tensorboard : path, optional
-        A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
     **options
         Those of `ultrahyperbolic.options.Options`.
 
@@ -84,13 +80,11 @@ def embed(
     callbacks = [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
     for each in callbacks:
         check_callable("callback", each)
-    check_board(tensorboard)
     plan = Plan.of(None if continue_from is None else earlier(continue_from), **without_goal(options))
     execution = Execution(plan, data, quiet=quiet, began=began)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
         choose(execution)
-        with with_tensorboard(tensorboard, data, execution.configs) as boards:
-            found = execution.train([*boards, *callbacks])
+        found = execution.train(callbacks)
     if is_anndata(graph):
         cells = cast("AnnData", graph)
         cells.obsm["X_uh"], cells.obs["uh_rank"] = found.points, found.rank

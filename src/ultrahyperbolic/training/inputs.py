@@ -14,7 +14,6 @@ from ..datasets import load, names
 from ..engines.base import EXACT_NODES_ON_CUDA
 from ..graph import Graph, GraphError, as_graph
 from ..graph.fold import said_of_directions
-from ..graph.prepared import is_prepared
 from ..options import Signature
 from ..spaces import Geometry, ProductGeometry, described
 
@@ -57,7 +56,7 @@ def find_graph(data: object, weight: Weight | None = None, *, directed: bool = F
     >>> find_graph("karate", weight=False).capacities.tolist()
     [1.0]
     """
-    if isinstance(data, str) and data in names() and not os.path.isfile(data) and not is_prepared(data):
+    if isinstance(data, str) and data in names() and not os.path.isfile(data):
         data = load(data)
     elif isinstance(data, str) and not os.path.exists(data) and not os.path.dirname(data):
         hint = suggestion(data, names()) or f"; data sets: {', '.join(names())}"

@@ -108,9 +108,6 @@ def select(
     return _Comparison(Execution(plan, data, quiet=quiet), limit, seeds, held_out).run()
 
 
-select_signature = select
-
-
 def choose(execution: Execution) -> None:
     """Choose the geometry of an execution where that was left open; of a time limit, half is for this."""
     if isinstance(execution.plan.where, Choice):
