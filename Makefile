@@ -1,7 +1,8 @@
-# Everything a stranger needs: `make demo` and `make test`. Both set up .venv first.
+# Everything a stranger needs: `make demo`, which sets up .venv without PyTorch, and `make test`, which adds that and the tools.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE_READY := $(VENV)/.base-ready
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -12,15 +13,20 @@ PYTHONS ?= $(PYTHON)
 
 setup: $(READY)
 
-$(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
-	@echo "Setting up $(VENV): downloading and installing PyTorch and the rest takes 1.5 to 2.5 minutes, once."
+$(BASE_READY): requirements/base.txt pyproject.toml
+	@echo "Setting up $(VENV), which takes about a minute, once."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) -r requirements/runtime.txt -r requirements/dev.txt
+	$(BIN)/python $(PIP) -r requirements/base.txt
 	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: $(READY)
+$(READY): $(BASE_READY) requirements/torch.txt requirements/dev.txt
+	@echo "Adding PyTorch and the tools to $(VENV), which takes 1.5 to 2.5 minutes, once."
+	$(BIN)/python $(PIP) -r requirements/base.txt -r requirements/torch.txt -r requirements/dev.txt
+	touch $@
+
+demo: $(BASE_READY)
 	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about ten seconds, once."
 	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
@@ -100,7 +106,7 @@ measure-docs: $(READY)
 snippets: $(READY)
 	$(BIN)/python benchmarks/snippets.py
 
-# Wheel and sdist in dist/; the wheel is installed in an environment of its own and runs the demo there, for each of PYTHONS.
+# Wheel and sdist in dist/; the wheel is installed without PyTorch, and what pages show is run there, for each of PYTHONS.
 dist: $(READY)
 	rm -rf dist build
 	$(BIN)/python -m build --no-isolation --outdir dist .

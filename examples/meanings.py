@@ -171,7 +171,7 @@ def main() -> None:
     try:
         draw(D, fits, arguments.picture)
     except ImportError:
-        print("\nNo picture: pip install 'ultrahyperbolic[figures]'")
+        print("\nNo picture: pip install matplotlib")
     else:
         print(f"\nWrote {arguments.picture}")
 

@@ -218,7 +218,7 @@ def main() -> None:
     try:
         import matplotlib
     except ImportError:
-        print("No pictures: pip install 'ultrahyperbolic[figures]'")
+        print("No pictures: pip install matplotlib")
         return
     matplotlib.use("Agg")
     for name, draw in PICTURES.items():

@@ -12,7 +12,11 @@ HERE = Path(__file__).parent
 
 def main() -> int:
     """1 where something is known against a pin, else 0."""
-    files = [word for name in ("runtime.txt", "dev.txt", "docs.txt") for word in ("--requirement", str(HERE / name))]
+    files = [
+        word
+        for name in ("base.txt", "torch.txt", "dev.txt", "docs.txt")
+        for word in ("--requirement", str(HERE / name))
+    ]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps", "--format", "json", *files]
     result = subprocess.run(command, capture_output=True, text=True)
     try:

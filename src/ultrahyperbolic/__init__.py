@@ -65,13 +65,18 @@ _ROOMS = (
 
 def __getattr__(name: str) -> Any:
     """Public names, imported when they are first asked for: the command's help need not wait for torch."""
-    if name in _ROOMS:
-        return import_module(f".{name}", __name__)
-    if name == "load":
-        return import_module(".embedding", __name__).Embedding.load
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home, __name__), name)
+    try:
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        if name == "load":
+            return import_module(".embedding", __name__).Embedding.load
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(home, __name__), name)
+    except ModuleNotFoundError as error:
+        from .lazy import explained
+
+        raise explained(error, f"{__name__}.{name}") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

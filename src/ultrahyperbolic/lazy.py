@@ -1,6 +1,7 @@
-"""torch, imported when it is first used: the commands that do not need it do not wait for it."""
+"""torch, imported when it is first used: most commands do not need it, and it need not be installed."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,26 @@ else:
 
     class _Later(ModuleType):
         def __getattr__(self, name: str) -> object:
-            return getattr(import_module(self.__name__), name)
+            try:
+                return getattr(import_module(self.__name__), name)
+            except ModuleNotFoundError as error:
+                raise explained(error) from None
 
     torch, dist, Tensor = _Later("torch"), _Later("torch.distributed"), "Tensor"  # which annotations alone name
 
-__all__ = ["Tensor", "dist", "torch"]
+__all__ = ["NEEDS_TORCH", "Tensor", "dist", "explained", "installed", "torch"]
+
+NEEDS_TORCH = "needs torch, which is not installed: pip install 'ultrahyperbolic[torch]'"
+
+
+def installed(package: str) -> bool:
+    """Whether a package could be imported."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def explained(error: ImportError, what: str = "this") -> ImportError:
+    """The error with what to do, where it is that torch is missing; else the same."""
+    return ImportError(f"{what} {NEEDS_TORCH}") if error.name == "torch" else error

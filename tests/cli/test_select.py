@@ -76,7 +76,7 @@ def test_devices_that_are_not_there_are_refused(refuse, no_training, words):
 
 def test_without_matplotlib_nothing_is_compared(refuse, no_training, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert refuse("select karate --dim 2 -o chosen").endswith("pip install 'ultrahyperbolic[figures]'")
+    assert refuse("select karate --dim 2 -o chosen").endswith("pip install matplotlib")
     assert not Path("chosen").exists()
 
 

@@ -290,7 +290,7 @@ def test_what_is_compiled():
 
 
 def test_without_numba_torch_does_it(monkeypatch):
-    monkeypatch.setattr(dispatch, "find_spec", lambda name: None)
+    monkeypatch.setattr(dispatch, "installed", lambda name: False)
     points = lattice(dispatch._COMPILED_NODES)
     assert not suited(points, Euclidean(3))
     assert row_sums(points, Euclidean(3)).shape == (len(points),)

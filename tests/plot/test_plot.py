@@ -204,5 +204,5 @@ def test_what_is_refused(club, tmp_path):
 def test_an_extra_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "ultrahyperbolic.plot.on_matplotlib", raising=False)
-    with pytest.raises(ImportError, match=r"drawing needs matplotlib, .*: pip install 'ultrahyperbolic\[figures\]'"):
+    with pytest.raises(ImportError, match=r"drawing needs matplotlib, .*: pip install matplotlib"):
         plot.geodesics(library="matplotlib")

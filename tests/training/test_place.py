@@ -14,12 +14,14 @@ import torch
 import ultrahyperbolic as uh
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.spaces.lbfgs import through_phi
 from ultrahyperbolic.training import place as place_module
 from ultrahyperbolic.training import placing
+from ultrahyperbolic.training.new_ties import NewTies
 from ultrahyperbolic.training.place import _as_ties, with_placed
-from ultrahyperbolic.training.placing import Cooling, Held, NewTies, Placing
+from ultrahyperbolic.training.placing import Cooling, Held, Placing
 
-CLUB = uh.datasets.karate()
+CLUB, FLAT = uh.datasets.karate(), Geometry.of_flat(3)
 
 
 @pytest.fixture(scope="module")
@@ -190,10 +192,12 @@ def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path, few_steps):
     assert with_placed(replace(loaded, graph=None), new, ties).graph is None
 
 
-def test_the_loss_is_eq_17_by_node():
+@pytest.mark.parametrize(
+    "geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0, -2.0), Geometry.curved(0, 3), FLAT], ids=str
+)
+def test_the_loss_and_its_gradient_are_those_of_eq_17_by_node(geometry):
     """Each tie against the weaker ties and the non-ties of its two ends, as the sum is written."""
-    n, k = 7, 3
-    geometry, temperature, epsilon = Geometry.curved(2, 2), 0.3, 0.05
+    n, k, temperature, epsilon = 7, 3, 0.3, 0.05
     points = geometry.manifold.random(n + k, scale=0.3, generator=torch.Generator().manual_seed(1))
     old = [(i, j, 100.0) for i in range(n) for j in range(i)]
     new = [(n, 0, 2.0), (n, 1, 1.0), (n, 2, 1.0), (n + 1, 2, 3.0), (n + 1, n, 2.0), (n + 2, n + 1, 1.0)]
@@ -202,12 +206,12 @@ def test_the_loss_is_eq_17_by_node():
 
     arcs = np.argwhere(~np.eye(n, dtype=bool)), np.full(n * (n - 1), 100.0)
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), arcs), 0)
-    x = points[n:][None]
-    ours = search._losses(
-        x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
-    )[0]
+    x = points[n:][None].numpy()
+    near, at_ends = search._near(x, temperature), search._at_held_ends(temperature, epsilon)
+    (ours,), (slopes,) = search._slopes(x, temperature, epsilon, near, at_ends)
 
-    function = geometry.manifold.pair_function("smoothed", epsilon)
+    function, total = geometry.manifold.pair_function("smoothed", epsilon), torch.zeros(())
+    points.requires_grad_()
     apart = function(points[:, None], points[None])
     weight = np.zeros((n + k, n + k))
     for i, j, w in old + new:
@@ -222,7 +226,12 @@ def test_the_loss_is_eq_17_by_node():
                 compared.append(-apart[end, third] / temperature)
         own = -apart[a, b] / temperature
         wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
-        assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9)
+        assert float(ours[number]) == pytest.approx(wanted.item(), rel=1e-9)
+        total = total + wanted
+    (found,) = torch.autograd.grad(total, points)
+    # Off the manifold, where φ does not lead, either may differ.
+    ours, theirs = (through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy()))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
 def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
@@ -242,11 +251,11 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
     among = weight[:n, :n] > 0.0
     held = Held(points[:n].numpy(), (np.argwhere(among), weight[:n, :n][among]), None, heights, spring)
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, held, 0)
-    x = points[n:][None]
-    ours = search._losses(
-        x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
-    )[0]
-    apart = geometry.manifold.pair_function("smoothed", epsilon)(points[:, None], points[None])
+    x = points[n:][None].numpy()
+    near, at_ends = search._near(x, temperature), search._at_held_ends(temperature, epsilon)
+    (ours,), (slopes,) = search._slopes(x, temperature, epsilon, near, at_ends)
+    points.requires_grad_()
+    apart, total = geometry.manifold.pair_function("smoothed", epsilon)(points[:, None], points[None]), torch.zeros(())
     length = apart + spring * torch.from_numpy(heights[:, None] - heights - 1.0).square()
     for number, (first, second) in enumerate([*joined, *((j, i) for i, j in joined)]):
         w, compared = weight[first, second], []
@@ -263,7 +272,12 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
                 ]
         own = -length[first, second] / temperature
         wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
-        assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9), (first, second)
+        assert float(ours[number]) == pytest.approx(wanted.item(), rel=1e-9), (first, second)
+        total = total + wanted
+    (found,) = torch.autograd.grad(total, points)
+    # Off the manifold, where φ does not lead, either may differ.
+    ours, theirs = (through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy()))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
 def test_ties_keep_their_ways_when_some_nodes_are_placed_first():
@@ -281,7 +295,7 @@ def test_the_nodes_drawn_stand_for_all_others(geometry):
     """The mean of many draws is the exact sum, also once the point has moved from where they were drawn."""
     n, temperature, epsilon, draws = 1000, 0.2, 0.05, 100
     points = geometry.manifold.random(n + 1, scale=1.0, generator=torch.Generator().manual_seed(0))
-    ties, alone = NewTies(1, n, np.array([[0, 3]]), np.ones(1)), torch.full((1,), -1e30, dtype=torch.float64)
+    ties, alone = NewTies(1, n, np.array([[0, 3]]), np.ones(1)), np.full(1, -1e30)
     popularity = np.random.default_rng(1).normal(0.0, 0.2, n + 1)
     placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), popularity=popularity), 0)
     function = geometry.manifold.pair_function("smoothed", epsilon)
@@ -290,8 +304,8 @@ def test_the_nodes_drawn_stand_for_all_others(geometry):
         scores = (torch.from_numpy(popularity[:n]) - function(x[0, 0], points[:n])) / temperature
         own, others = scores[3], torch.cat((scores[:3], scores[4:]))
         exact = torch.exp(torch.logsumexp(others, 0) - own)
-        nears = (placing._near(seen, temperature) for _ in range(draws))
-        losses = torch.stack([placing._losses(x, temperature, epsilon, near, alone)[0, 0] for near in nears])
-        shares = torch.expm1(losses) / exact
+        nears = (placing._near(seen.numpy(), temperature) for _ in range(draws))
+        losses = [placing._slopes(x.numpy(), temperature, epsilon, near, alone)[0][0, 0] for near in nears]
+        shares = np.expm1(losses) / float(exact)
         assert abs(shares.mean() - 1.0) <= 4.0 * shares.std() / math.sqrt(draws) + 1e-9
         assert shares.std() < 0.25

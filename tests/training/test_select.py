@@ -143,7 +143,7 @@ def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
         module, _, function = name.partition(".")
         everything = import_module(f"ultrahyperbolic.training.{module}")
         monkeypatch.setattr(everything, function, lambda *_, **__: pytest.fail("all pairs are looked at"))
-    counts = "ultrahyperbolic.evaluation.links.nonedge_counts"
+    counts = "ultrahyperbolic.evaluation.links.rows_of"
     monkeypatch.setattr(counts, lambda *_, **__: pytest.fail("all pairs are looked at"))
     monkeypatch.setattr(MODULE, "_NEGATIVES", 1000)
     found = uh.select(too_many, dim=1, by=by, seeds=1, iterations=24, quiet=True)

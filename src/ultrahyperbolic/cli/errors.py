@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import typer
 
+from ..lazy import explained
 from ..options import OPTIONS
 
 
@@ -43,4 +44,6 @@ def reason(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    if isinstance(error, ImportError):
+        error = explained(error)
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error) or type(error).__name__

@@ -83,9 +83,8 @@ def plot(
     """Draw the map of an embedding: a picture to print or to share.
 
     The picture is the map of the report: strongly tied nodes lie close
-    together, and the most central nodes have names. PNG, SVG and PDF need
-    matplotlib (pip install 'ultrahyperbolic[figures]'). HTML shows names
-    when you hover.
+    together, and the most central nodes have names. PNG, SVG and PDF are
+    for printing. HTML shows names when you hover.
 
     Examples:
       ultrahyperbolic plot club

@@ -23,7 +23,7 @@ from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..graph.flow import Centrality, centrality_of
-from ..pairs import rows_of, tensor_of
+from ..pairs import distances_from, rows_of, tensor_of
 from ..pairs.reference import check_k, popularity_array
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
 from . import answers, forms, store
@@ -169,20 +169,12 @@ class Embedding:
         if node is None:
             if len(self) > 10_000:
                 raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
-            table: Floats = self.manifold.cdist(tensor_of(self.points), dissimilarity="geodesic").numpy()
-            if self.popularity is not None:
-                table = table - (self.popularity[:, None] + self.popularity)
-                np.fill_diagonal(table, 0.0)
-            return table
+            return np.stack([self.distances_from(row) for row in range(len(self))])
         return self.distances_from(self.index(node))
 
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
-        if (geometry := described(self.space)) is not None:
-            found = geometry.distances(self.points[row], self.points)
-        else:
-            points = tensor_of(self.points)
-            found = self.manifold.dissimilarity(points[row], points).numpy()
+        found = distances_from(self.space, self.points[row], self.points)
         return less_popularity(found, self.popularity, row)
 
     @property

@@ -13,8 +13,8 @@ from ..evaluation.directed import directed_measures
 from ..graph import Graph
 from ..graph.base import html_table, text
 from ..graph.heights import flow
-from ..pairs import tensor_of
-from ..spaces import Space, manifold_of
+from ..pairs import distances_from
+from ..spaces import Space
 from ..verdict import MEANINGS, RANKED, reservations
 from .answers import (
     Columns,
@@ -103,9 +103,7 @@ def landmarks(manifold: Space, points: Floats, k: int) -> Ints:
 
 def roots(manifold: Space, here: Floats, there: Floats) -> Floats:
     """[n] the roots of the distances of a point [d] to points [n, d]."""
-    one, others = tensor_of(here), tensor_of(there)
-    apart = manifold_of(manifold).cdist(one[None], others, dissimilarity="geodesic")
-    return np.asarray(apart[0].clamp(min=0.0).sqrt())
+    return np.sqrt(np.maximum(distances_from(manifold, here, there), 0.0))
 
 
 def to_html(embedding: Embedding) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..lazy import Tensor, torch
 from ..loop import Every, Progress
 from ..objective import RankedPairs
-from ..objective.ranking import both_stretched, stretched
+from ..pairs import PassOptions, lengths_of
 from ..rounding import asinh
 from ..spaces import Space, factors_of
 from .base import OF_NODES, BatchState, RunSpec
@@ -143,27 +142,33 @@ def _losses(
     pairs: RankedPairs, drawn: Ints, spec: RunSpec, state: BatchState, run: int, springs: Sequence[float]
 ) -> list[float]:
     """The ranking loss, estimated from some pairs, for each κ."""
+    heights = pairs.heights
+    assert heights is not None
     iteration = min(state.iteration, len(spec.schedule) - 1)
-    from .reference import pair_function
+    tau, points = float(spec.schedule.temperature[iteration]), state.points[run, :, : spec.space.ambient_dim]
+    options = PassOptions(dissimilarity=spec.dissimilarity, popularity=state.offsets[run])
+    if spec.dissimilarity == "smoothed":
+        options["epsilon"] = float(spec.schedule.epsilon[iteration])
 
-    tau, distance = float(spec.schedule.temperature[iteration]), pair_function(spec, iteration)
-    points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy())
-    offsets, heights = torch.from_numpy(state.offsets[run]), torch.as_tensor(pairs.heights)
-
-    def lengths(ends: Ints) -> tuple[Tensor, Tensor]:
+    def lengths(ends: Ints) -> tuple[Floats, Floats]:
         """Without springs, and the difference of heights."""
-        i, j = torch.from_numpy(np.ascontiguousarray(ends)).unbind(1)
-        return distance(points[i], points[j]) - (offsets[i] + offsets[j]), heights[i] - heights[j]
+        return lengths_of(points, spec.space, ends, **options), heights[ends[:, 0]] - heights[ends[:, 1]]
+
+    def stretched(steps: Floats, spring: float) -> Floats:
+        return np.asarray(spring * np.square(steps - 1.0))
 
     every = -(-pairs.n_edges // _TIES) or 1
     (ties, steps), (others, gaps) = lengths(pairs.edges[::every]), lengths(drawn)
-    weaker, silent = torch.from_numpy(-(-pairs.weaker[::every] // every)), -(-pairs.silent // every)
+    weaker, silent = -(-pairs.weaker[::every] // every), -(-pairs.silent // every)
     # Of many edges, and of the pairs without one, each stands for others: here for as many as an edge does.
     scale = math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
     found = []
     for spring in springs:
-        rest, scores = (others + both_stretched(gaps, spring, tau)) / -tau, (ties + stretched(steps, spring)) / -tau
-        start = torch.logsumexp(rest, 0, keepdim=True) + scale
-        below = torch.logcumsumexp(torch.cat((start, scores)), 0)[weaker]
-        found.append(float(torch.logaddexp(torch.zeros(()), below - scores + math.log(every))[silent:].sum()))
+        # A pair without a tie stands for both directions.
+        other_way = tau * np.log1p(np.exp(-4.0 * spring / tau * np.abs(gaps)))
+        rest = (others + stretched(np.abs(gaps), spring) - other_way) / -tau
+        scores = (ties + stretched(steps, spring)) / -tau
+        start = np.logaddexp.reduce(rest) + scale
+        below = np.logaddexp.accumulate(np.append(start, scores))[weaker]
+        found.append(float(np.logaddexp(0.0, below - scores + math.log(every))[silent:].sum()))
     return found

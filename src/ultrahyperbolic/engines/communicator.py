@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib import metadata
-from importlib.util import find_spec
 from itertools import accumulate, chain
 from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from ..lazy import Tensor, dist, torch
+from ..lazy import Tensor, dist, installed, torch
 from ..version import __version__
 
 # A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
@@ -297,7 +296,7 @@ def own_device(device: torch.device) -> torch.device:
 def versions() -> dict[str, str]:
     """The versions that a result depends on."""
     found = {"ultrahyperbolic": __version__, "python": platform.python_version()}
-    there = [name for name in ("torch", "numpy", "numba") if find_spec(name) is not None]
+    there = [name for name in ("torch", "numpy", "numba") if installed(name)]
     return found | {name: metadata.version(name) for name in there}  # nothing is loaded to be asked
 
 

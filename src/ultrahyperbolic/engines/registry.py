@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from importlib.util import find_spec
 
 from ..checks import check_choice, check_count
-from ..lazy import torch
+from ..lazy import NEEDS_TORCH, installed, torch
 from ..objective.ranking import MAX_NODES
 from ..pairs.kinds import kernel_space
 from .base import (
@@ -88,11 +87,13 @@ def engine_of(problem: Problem, machine: Machine, group: Communicator, evaluate_
 
 def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | None:
     """Why an engine cannot compute a problem (without one: any) on a machine, in words; None where it can."""
+    if backend != "numba" and not installed("torch"):
+        return f"backend {backend!r} {NEEDS_TORCH}"
     if backend == "reference":  # which knows every manifold
         single = "precision 'float32' is of the backends numba and triton: the reference is float64"
         return single if machine.precision == "float32" else None
     if backend in _COMPILED_FOR:
-        if find_spec(backend) is None:
+        if not installed(backend):
             return f"backend {backend!r} needs the {backend} package, which is not installed"
         if machine.device_type != _COMPILED_FOR[backend]:
             return f"backend {backend!r} computes on {_COMPILED_FOR[backend]}, got device {machine.device}"
@@ -199,6 +200,8 @@ def find_device(device: str | torch.device) -> torch.device:
     >>> find_device("cpu")
     device(type='cpu')
     """
+    if not installed("torch"):
+        raise ValueError(f"device {device} {NEEDS_TORCH}")
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):
@@ -221,8 +224,10 @@ def find_device(device: str | torch.device) -> torch.device:
 def _device(machine: Machine, n_nodes: int) -> str | torch.device:
     if machine.device is not None:
         return "cpu" if machine.device == "cpu" else find_device(machine.device)
+    if not installed("torch"):
+        return "cpu"
     large = machine.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
-    compiled = machine.backend == "sampled" or find_spec("triton") is not None
+    compiled = machine.backend == "sampled" or installed("triton")
     cuda = machine.backend == "triton" or (large and compiled and torch.cuda.is_available())
     return "cuda" if cuda else "cpu"
 

@@ -15,11 +15,10 @@ from ..graph import Graph
 from ..graph.centrality import pagerank, ranks
 from ..graph.flow import centrality_of
 from ..graph.rows import ROUNDING, without_rounding
-from ..lazy import Tensor, torch
-from ..pairs import PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
-from ..pairs.reference import popularity_array, popularity_of
-from ..spaces import Geometry, Space, manifold_of
-from .inputs import as_scores, check_points, in_order
+from ..pairs import PassOptions, Points, lengths_of, rows_of
+from ..pairs.reference import popularity_array
+from ..spaces import Geometry, Space
+from .inputs import as_array, as_scores, check_points, in_order
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
@@ -56,7 +55,7 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
         nodes, mine, popularity = np.flatnonzero(component == large), options.copy(), popularity_array(options, n)
         mine["popularity"] = None if popularity is None else popularity[nodes]
         own[nodes] = rows_of(points[nodes], manifold, **mine).sums
-        farthest = max(farthest, _farthest(tensor_of(points[nodes]).detach(), manifold, **mine))
+        farthest = max(farthest, _farthest(points[nodes], manifold, **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in pairs_within(component[small]):
         far = lengths_of(points, manifold, small[pairs], **options)
@@ -66,36 +65,40 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
     return own + (n - sizes[component]) * (farthest if farthest > -math.inf else 0.0)
 
 
-def _farthest(points: Tensor, space: Space, **options: Unpack[PassOptions]) -> float:
+def _farthest(points: Points, space: Space, **options: Unpack[PassOptions]) -> float:
     """The largest distance among points [k, d] of the package's own manifolds.
 
     On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of matrices gives: of each
     point only the longest on both sides is measured. With a popularity that bounds the distances of a point, and those
     of the highest bounds are measured to all points until none can be farther.
     """
-    manifold, rows, found = manifold_of(space), max(1, _AT_ONCE // len(points)), []
-    popularity, plain = popularity_of(options, points), options.copy()
+    array, quadric = as_array(points), space.quadric
+    assert quadric is not None
+    rows, found = max(1, _AT_ONCE // len(array)), []
+    popularity, plain = popularity_array(options, len(array)), options.copy()
     plain["popularity"] = None
-    squares = manifold.sqnorm(points)
-    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype, device=points.device))
-    for start in range(0, len(points), rows):
+    signs = np.where(np.arange(array.shape[1]) < quadric.time, -1.0, 1.0)
+    squares = np.square(array) @ signs
+    for start in range(0, len(array), rows):
         some = slice(start, start + rows)
-        chords = squares[some, None] + squares[start:] - 2.0 * (points[some] * signs) @ points[start:].T
-        first = torch.arange(start, start + len(chords), device=points.device)
-        found += [torch.stack((first, start + ends), dim=1) for ends in (chords.argmin(1), chords.argmax(1))]
-    pairs = torch.cat(found)
-    reach = pair_distances(points, manifold, pairs, **plain)
+        chords = squares[some, None] + squares[start:] - 2.0 * (array[some] * signs) @ array[start:].T
+        first = np.arange(start, start + len(chords))
+        found += [np.column_stack((first, start + ends)) for ends in (chords.argmin(1), chords.argmax(1))]
+    pairs = np.concatenate(found)
+    reach = lengths_of(points, space, pairs, **plain)
     if popularity is None:
         return float(reach.max())
-    longest = torch.zeros_like(popularity).scatter_reduce(0, pairs[:, 0], reach, "amax")
-    bounds, order = (longest - popularity - popularity.min()).sort(descending=True)
-    everyone, farthest = torch.arange(len(points), device=points.device), -math.inf
+    longest = np.zeros(len(array))
+    np.maximum.at(longest, pairs[:, 0], reach)
+    bounds = longest - popularity - popularity.min()
+    order, farthest = np.argsort(-bounds, kind="stable"), -math.inf
     for start in range(0, len(order), rows):
-        if float(bounds[start]) <= farthest:
+        if bounds[order[start]] <= farthest:
             break
-        pairs = torch.cartesian_prod(order[start : start + rows], everyone)
+        pairs = np.stack(np.meshgrid(order[start : start + rows], np.arange(len(array)), indexing="ij"), 2)
+        pairs = pairs.reshape(-1, 2)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        farthest = max(farthest, float(pair_distances(points, manifold, pairs, **options).max()))
+        farthest = max(farthest, float(lengths_of(points, space, pairs, **options).max()))
     return farthest
 
 
@@ -118,9 +121,7 @@ def pairs_within(component: Ints) -> Iterator[Ints]:
 
 def norm_proxy(points: Points) -> Floats:
     """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
-    if isinstance(points, np.ndarray):
-        return np.asarray(np.linalg.norm(points.astype(np.float64), axis=-1))
-    return np.asarray(points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy())
+    return np.asarray(np.linalg.norm(as_array(points).astype(np.float64), axis=-1))
 
 
 def ranks_of(delta: Floats) -> Ints:
@@ -132,7 +133,7 @@ def ranks_of(delta: Floats) -> Ints:
     return ranks(-delta)
 
 
-def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
+def leader_ranks(delta: ArrayLike | Points, leaders: Sequence[int]) -> Ints:
     """The ranks that δ gives to the nodes at some positions, as `ranks_of` gives them, the best ranked first.
 
     >>> leader_ranks([5.0, 1.0, 3.0, 2.0], leaders=[2, 1]).tolist()
@@ -147,7 +148,7 @@ def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
     return np.sort(ranks_of(scores)[positions])
 
 
-def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
+def hierarchy_spearman(graph: Graph, delta: ArrayLike | Points) -> float:
     """Spearman's ρ between strength and -δ among the nodes of a component: the mean over components by their sizes.
 
     Nodes that no path joins do not stand above or below each other. Components in which ρ is not defined are left out,
@@ -170,7 +171,7 @@ def within_components(graph: Graph, a: Floats, b: Floats) -> float:
 
 
 def strength_spearman(
-    graph: Graph, delta: ArrayLike | Tensor, *, top: int | None = None, at_least: float | None = None
+    graph: Graph, delta: ArrayLike | Points, *, top: int | None = None, at_least: float | None = None
 ) -> float:
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
-from ..lazy import Tensor, torch
-from ..pairs import PassOptions, Points, tensor_of
+from ..pairs import PassOptions, Points
 from ..pairs.reference import popularity_array
 
 
@@ -18,12 +17,10 @@ def check_points(graph: Graph, points: Points) -> None:
         raise ValueError(
             f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
         )
-    if isinstance(points, np.ndarray) and np.isfinite(points).all():
-        return
-    from ..geometry.arguments import check_finite
-
-    if not (finite := check_finite("points", tensor_of(points))).ok:
-        raise ValueError(finite.reason)
+    array = as_array(points)
+    if not (finite := np.isfinite(array)).all():
+        row = int(np.flatnonzero(~finite.all(1))[0])
+        raise ValueError(f"points[{row}] is not finite: {format_row(array[row])}")
 
 
 def in_order(graph: Graph, points: Points, options: PassOptions) -> tuple[Graph, Points, PassOptions]:
@@ -34,19 +31,25 @@ def in_order(graph: Graph, points: Points, options: PassOptions) -> tuple[Graph,
     return graph.reordered(order), points[order], moved
 
 
-def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None) -> Floats:
+def as_scores(name: str, scores: ArrayLike | Points, n_nodes: int | None = None) -> Floats:
     """Scores as float64 [n], from an array or a tensor on any device."""
-    detach = getattr(scores, "detach", None)  # of a tensor
-    array = np.asarray(scores if detach is None else detach().cpu().numpy(), dtype=np.float64)
+    array = np.asarray(as_array(scores), dtype=np.float64)
     if array.ndim != 1 or n_nodes not in (None, len(array)):
         wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score per node"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
     return array
 
 
-def edge_tensor(edges: Ints) -> Tensor:
-    """Edges [m, 2] as a tensor of their own: a graph's arrays are read-only, and tensors cannot be."""
-    return torch.tensor(np.ascontiguousarray(edges), dtype=torch.int64).view(-1, 2)
+def format_row(row: Floats) -> str:
+    """The first coordinates of a point, for messages."""
+    values = ", ".join(f"{value:.6g}" for value in row[:8].tolist())
+    return f"({values}{', …' if len(row) > 8 else ''})"
+
+
+def as_array(values: ArrayLike | Points) -> NDArray[np.float64]:
+    """An array, also of a tensor on any device."""
+    detach = getattr(values, "detach", None)
+    return np.asarray(values if detach is None else detach().cpu().numpy())
 
 
 def are_edges(graph: Graph, first: Ints, second: Ints) -> Bools:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from ..arrays import Ints
 from ..checks import as_integer
 from ..graph import Graph
-from ..lazy import Tensor, torch
-from ..pairs import PassOptions, nonedge_counts, pair_distances
-from .inputs import are_edges, check_points, edge_tensor
-
-if TYPE_CHECKING:
-    from ..geometry import Manifold
+from ..pairs import PassOptions, Points, lengths_of, rows_of
+from ..spaces import Space
+from .inputs import are_edges, check_points
 
 
 class HeldOut(NamedTuple):
@@ -76,8 +73,8 @@ def _drawn(ties: int, share: float, seed: int) -> Ints:
 
 def link_prediction(
     graph: Graph,
-    points: Tensor,
-    manifold: Manifold,
+    points: Points,
+    manifold: Space,
     held_out: Ints,
     *,
     negatives: int | Literal["all"] = "all",
@@ -100,20 +97,20 @@ def link_prediction(
     nonedges = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
     if nonedges == 0:
         return LinkPrediction(math.nan, math.nan, 0)
-    edges = pair_distances(points, manifold, edge_tensor(held_out), **options).sort().values
+    edges = np.sort(lengths_of(points, manifold, held_out, **options))
     if negatives == "all":
-        # The largest number below a distance turns "at most" into "less than".
-        thresholds = torch.cat((edges.nextafter(torch.full_like(edges, -math.inf)), edges))
-        counts = nonedge_counts(points, manifold, edge_tensor(graph.edges), thresholds, **options)
-        closer, closer_or_tied = counts.chunk(2)
+        # The largest number below a distance, in the precision of the points, turns "at most" into "less than".
+        own = edges.astype(str(points.dtype).removeprefix("torch."))
+        thresholds = np.concatenate((np.nextafter(own, np.full_like(own, -math.inf)), own))
+        found = rows_of(points, manifold, graph.edges, 0, thresholds, upper=True, **options)
+        closer, closer_or_tied = np.split(found.nonedges, 2)
     else:
         nonedges = as_integer("negatives", negatives)
-        pairs = edge_tensor(_draw_nonedges(graph, nonedges, seed))
-        others = pair_distances(points, manifold, pairs, **options).sort().values
-        closer, closer_or_tied = (torch.searchsorted(others, edges, right=right) for right in (False, True))
-    auc = 1.0 - float((closer + closer_or_tied).double().mean()) / (2.0 * nonedges)
-    retrieved = torch.searchsorted(edges, edges, right=True)
-    precision = retrieved.double() / (retrieved + closer_or_tied)
+        others = np.sort(lengths_of(points, manifold, _draw_nonedges(graph, nonedges, seed), **options))
+        closer, closer_or_tied = np.searchsorted(others, edges), np.searchsorted(others, edges, side="right")
+    auc = 1.0 - float((closer + closer_or_tied).mean()) / (2.0 * nonedges)
+    retrieved = np.searchsorted(edges, edges, side="right")
+    precision = retrieved / (retrieved + closer_or_tied)
     return LinkPrediction(auc, float(precision.mean()), nonedges)
 
 

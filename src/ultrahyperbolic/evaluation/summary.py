@@ -16,17 +16,14 @@ from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 from ..graph.centrality import pagerank
 from ..graph.flow import centrality_of
-from ..lazy import Tensor, torch
-from ..pairs import Backend, PassOptions, Points, lengths_of, pair_distances, rows_of, tensor_of
-from ..pairs.kinds import KernelSpace, kernel_space
-from ..pairs.reference import popularity_array
+from ..pairs import Backend, PassOptions, Points, lengths_of, measured_from, rows_of
 from ..progress import bar
-from ..spaces import Space, manifold_of
-from ..spaces.dissimilarities import SMOOTHING, Dissimilarity
+from ..spaces import Space
+from ..spaces.dissimilarities import Dissimilarity
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .hierarchy import component_delta, correlations, norm_proxy, within_components
-from .inputs import check_points, edge_tensor, in_order
+from .inputs import check_points, in_order
 from .retrieval import orders_of, precision_of, reconstruction_of, violated_share
 
 SAMPLED_NODES = 20_000
@@ -69,7 +66,7 @@ def evaluate(
     epsilon: float | None = None,
     backend: Backend = "auto",
     progress: bool = False,
-    popularity: Tensor | Floats | None = None,
+    popularity: Points | None = None,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
@@ -195,16 +192,13 @@ def from_samples(
     check_points(graph, points)
     centrality_of(graph)  # which the graph in order takes along
     order = graph.node_order
-    graph, points, inner = in_order(graph, points, PassOptions(popularity=popularity))
-    popularity = popularity_array(inner, graph.n_nodes)
+    graph, points, options = in_order(graph, points, PassOptions(popularity=popularity))
     rng = np.random.default_rng(seed)
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
     drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
-    points, options = tensor_of(points).detach().double(), PassOptions(popularity=popularity)
-    space, manifold = kernel_space(manifold, "geodesic"), manifold_of(manifold)
-    ties = edge_tensor(graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))])
-    lengths = pair_distances(points, manifold, ties, **options).sort().values
-    found = _Totals(graph, points, space, popularity, rng)
+    ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
+    lengths = np.sort(lengths_of(points, manifold, ties, **options))
+    found = _Totals(graph, points, manifold, options, rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     size = size if seconds is None else min(size, _FEWEST)
     with bar("measuring", count, show=progress) as update:
@@ -217,7 +211,7 @@ def from_samples(
                 found.add_node(node, distances, lengths)
             update(start + len(some), "")
     among = np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES_AMONG), replace=False))
-    far = pair_distances(points, manifold, edge_tensor(graph.edges[among]), **options).cpu().numpy()
+    far = lengths_of(points, manifold, graph.edges[among], **options)
     violated, delta = violated_share(graph.classes[among], far), found.delta()
     measures = found.measures() | {"tie_order": 1.0 - violated} | _of_delta(graph, delta)
     measures["measured_nodes"] = float(count)
@@ -228,7 +222,7 @@ def delta_from_samples(graph: Graph, points: Points, manifold: Space, popularity
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    found = _Totals(graph, tensor_of(points), kernel_space(manifold, "geodesic"), popularity, rng)
+    found = _Totals(graph, points, manifold, PassOptions(popularity=popularity), rng)
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
         found.add_rows(some)
     return found.delta()
@@ -238,63 +232,56 @@ class _Totals:
     """The sums over the drawn nodes so far."""
 
     def __init__(
-        self, graph: Graph, points: Tensor, space: KernelSpace, popularity: Floats | None, rng: np.random.Generator
+        self, graph: Graph, points: Points, space: Space, options: PassOptions, rng: np.random.Generator
     ) -> None:
-        self.graph, self.points, self.space, self.rng = graph, points - points.mean(0), space, rng
-        self.popularity = None if popularity is None else torch.tensor(popularity).to(points)
+        self.graph, self.measured, self.rng = graph, measured_from(points, space, **options), rng
         self.component = graph.component
         self.sizes = np.bincount(self.component)
         self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), -math.inf
         self.nodes: list[tuple[float, float, float, float, float, float]] = []
         self.violated: list[tuple[float, float]] = []
 
-    def add_rows(self, nodes: Ints) -> Tensor:
+    def add_rows(self, nodes: Ints) -> Floats:
         """The distances [k, n] from drawn nodes, less popularity and 0 to themselves; δ counts those in a component."""
-        from ..objective.tables import half_chord_table, value_and_slope
-
-        w = half_chord_table(self.points[nodes], self.points, self.space)
-        distances, _ = value_and_slope(w, self.space, SMOOTHING)
-        if self.popularity is not None:
-            distances = distances - (self.popularity[nodes][:, None] + self.popularity)
-        distances[torch.arange(len(nodes)), torch.from_numpy(nodes)] = 0.0
-        values = distances.cpu().numpy()
-        for row, node in enumerate(nodes):
+        distances = self.measured(nodes)
+        for row, node in zip(distances, nodes, strict=True):
             mine = self.component == self.component[node] if len(self.sizes) > 1 else np.ones(len(self.sums), bool)
-            self.sums[mine] += values[row][mine]
+            self.sums[mine] += row[mine]
             self.met[mine] += 1.0
             self.met[node] -= 1.0  # itself, at distance 0
             mine[node] = False
-            self.farthest = max(self.farthest, float(values[row].max(initial=-math.inf, where=mine)))
+            self.farthest = max(self.farthest, float(row.max(initial=-math.inf, where=mine)))
         return distances
 
-    def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
+    def add_node(self, node: int, distances: Floats, lengths: Floats) -> None:
         """How the neighbours of a drawn node stand among all, and its other pairs among ties; ``distances`` change."""
         offsets, heads = self.graph.neighbor_lists
         mine = slice(offsets[node], offsets[node + 1])
-        neighbors = torch.from_numpy(heads[mine].copy()).to(distances.device)
+        neighbors = heads[mine]
         distances[node] = math.inf
-        near = distances[neighbors].sort().values
+        near = np.sort(distances[neighbors])
         k = min(_NEAREST, len(distances) - 1)
-        nearest = distances.topk(k, largest=False).indices
+        nearest = np.argpartition(distances, k)[:k]
+        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
         distances[neighbors] = math.inf
         others = distances
         if len(distances) > _OTHERS:
-            others = distances[torch.from_numpy(self.rng.integers(len(distances), size=_OTHERS))]
+            others = distances[self.rng.integers(len(distances), size=_OTHERS)]
         others = others[others < math.inf]
-        farther = len(lengths) - torch.searchsorted(lengths, others)
+        farther = len(lengths) - np.searchsorted(lengths, others)
         self.violated.append((float(farther.sum()), float(len(others) * len(lengths))))
         if not len(neighbors):
             return
-        of_neighbors = torch.searchsorted(near, near, right=True).double()
+        of_neighbors = np.searchsorted(near, near, side="right")
         # How many others lie before the first neighbour, between that and the second, and so on.
-        between = torch.bincount(torch.searchsorted(near, distances), minlength=len(near) + 1)
-        of_others = between[:-1].cumsum(0).double()
-        are_tied = torch.isin(nearest, neighbors).double()
+        between = np.bincount(np.searchsorted(near, distances), minlength=len(near) + 1)
+        of_others = between[:-1].cumsum()
+        are_tied = np.isin(nearest, neighbors)
         precision = (of_neighbors / (of_neighbors + of_others)).mean()
         enough = float(are_tied.mean()) if k == _NEAREST else math.nan
         ranks = float((1.0 + of_others).sum()), float(len(neighbors))
         weights = self.graph.neighbor_weights[mine]
-        strongest = float((weights[heads[mine] == int(nearest[0])] == weights.max()).any())
+        strongest = float((weights[neighbors == nearest[0]] == weights.max()).any())
         self.nodes.append((float(precision), float(are_tied[0]), strongest, enough, *ranks))
 
     def delta(self) -> Floats:

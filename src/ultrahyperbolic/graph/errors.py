@@ -34,7 +34,6 @@ def most_rows(size: int) -> int:
 
 
 _LONGEST = 1000  # characters of a message
-_EXTRAS = {"matplotlib": "'ultrahyperbolic[figures]'"}
 
 
 class GraphError(ValueError):
@@ -67,8 +66,7 @@ def need(module: str, purpose: str) -> ModuleType:
         package = module.partition(".")[0]
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        install = _EXTRAS.get(package, package)
-        raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {install}") from None
+        raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from .dispatch import (
     Points,
+    distances_from,
     lengths_of,
+    measured_from,
     nearest,
     neighbor_counts,
     nonedge_counts,
@@ -22,7 +24,9 @@ __all__ = [
     "PassOptions",
     "Points",
     "RowStatistics",
+    "distances_from",
     "lengths_of",
+    "measured_from",
     "nearest",
     "neighbor_counts",
     "nonedge_counts",

@@ -37,6 +37,12 @@ def pair_lengths(points: Floats, geometry: Geometry, pairs: Ints, popularity: Fl
     return found if popularity is None else found - (popularity[i] + popularity[j])
 
 
+def table_of_rows(points: Floats, geometry: Geometry, popularity: Floats | None, rows: Ints) -> Floats:
+    """The distances [k, n] from the nodes in k rows to all."""
+    table = np.stack([geometry.distances(points[row], points) for row in rows.tolist()])
+    return table if popularity is None else table - (popularity[rows][:, None] + popularity)
+
+
 def row_arrays(
     points: Floats, geometry: Geometry, edges: Ints, k: int, thresholds: Floats | None, popularity: Floats | None
 ) -> RowArrays:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, Unpack, get_args
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..checks import check_choice, check_count, check_positive
-from ..lazy import Tensor, torch
-from ..spaces import Geometry, Space, manifold_of
+from ..lazy import Tensor, installed, torch
+from ..spaces import Geometry, Space, described, manifold_of
 from ..spaces.dissimilarities import SMOOTHING, Dissimilarity
 from . import reference
-from .arrays import RowArrays, pair_lengths, row_arrays
+from .arrays import RowArrays, pair_lengths, row_arrays, table_of_rows
 from .kinds import KernelSpace, kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
@@ -151,9 +152,36 @@ def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[Pass
         return np.asarray(measure_pairs(prepared[0], np.array(pairs, order="C")))
     if isinstance(points, np.ndarray) and (geometry := _plain(points, space, options)) is not None:
         return pair_lengths(points, geometry, pairs, reference.popularity_array(options, len(points)))
-    ends = torch.tensor(pairs, dtype=torch.int64)
+    ends = torch.tensor(np.ascontiguousarray(pairs), dtype=torch.int64)
     found = reference.pair_distances(tensor_of(points), manifold_of(space), ends, **options)
     return np.asarray(found.double().cpu().numpy())
+
+
+def measured_from(points: Points, space: Space, **options: Unpack[PassOptions]) -> Callable[[Ints], Floats]:
+    """What finds the distances [k, n] from the nodes in k rows to all, those of a node to itself 0."""
+    whole: Callable[[Ints], Floats]
+    if (prepared := _prepared(points, space, options, None)) is not None:
+        from .numba.reducers import measure_rows
+
+        whole = partial(measure_rows, prepared[0])
+    elif isinstance(points, np.ndarray) and (geometry := _plain(points, space, options)) is not None:
+        whole = partial(table_of_rows, points, geometry, reference.popularity_array(options, len(points)))
+    else:
+        whole = partial(reference.table_of_rows, tensor_of(points), manifold_of(space), options)
+
+    def found(rows: Ints) -> Floats:
+        distances = whole(rows)
+        distances[np.arange(len(rows)), rows] = 0.0
+        return distances
+
+    return found
+
+
+def distances_from(space: Space, here: Floats, there: Floats) -> Floats:
+    """[n] the distances of a point [d] to points [n, d]: D_γ, in flat space the squared distance."""
+    if (geometry := described(space)) is not None:
+        return geometry.distances(here, there)
+    return np.asarray(manifold_of(space).dissimilarity(tensor_of(here), tensor_of(there)).numpy())
 
 
 def tensor_of(points: Points) -> Tensor:
@@ -168,9 +196,12 @@ def usable_threads() -> int:
 
 def _plain(points: Floats, space: Space, options: PassOptions) -> Geometry | None:
     """The geometry of few points on which numpy finds what is asked for; None where torch has to."""
-    usual = {**_USUAL, **options, "popularity": None} == _USUAL
     few = len(points) < _COMPILED_NODES and points.dtype == np.float64
-    return space if usual and few and isinstance(space, Geometry) else None
+    return space if _is_usual(options) and few and isinstance(space, Geometry) else None
+
+
+def _is_usual(options: PassOptions) -> bool:
+    return {**_USUAL, **options, "popularity": None} == _USUAL
 
 
 def _prepared(
@@ -184,7 +215,11 @@ def _prepared(
     check_choice("backend", backend, get_args(Backend))
     if threads is not None:
         threads = check_count("threads", threads, 1)
-    if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
+    # Numpy has few points finished before the compiled passes are loaded, and torch where it is loaded anyway.
+    compiled = len(points) >= _COMPILED_NODES or (
+        isinstance(points, np.ndarray) and isinstance(space, Geometry) and not _is_usual(options)
+    )
+    if backend == "reference" or (backend == "auto" and not compiled):
         return None
     dissimilarity, epsilon = reference.dissimilarity_of(options)
     try:
@@ -205,7 +240,7 @@ def _prepared(
 
 def _compiled_for(points: Points, space: Space, dissimilarity: Dissimilarity, indices: Ints | None) -> KernelSpace:
     """The space for the compiled pass, which does not look whether ``indices`` are those of points; or why not."""
-    if find_spec("numba") is None:
+    if not installed("numba"):
         raise ValueError("numba is not installed")
     device = "cpu" if isinstance(points, np.ndarray) else points.device.type
     if device != "cpu" or str(points.dtype).removeprefix("torch.") != "float64":

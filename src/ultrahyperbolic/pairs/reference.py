@@ -135,6 +135,21 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
     return found
 
 
+def table_of_rows(
+    points: Tensor, manifold: Manifold, options: PassOptions, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The distances [k, n] from the nodes in k rows to all, as an array."""
+    (dissimilarity, epsilon), popularity = dissimilarity_of(options), popularity_of(options, points)
+    points, some = points.detach(), torch.from_numpy(rows).to(points.device)
+    block_rows = max(1, _coordinates(points) // max(1, points.numel()))
+    found = _nan_is_far(
+        manifold.cdist(points[some], points, dissimilarity=dissimilarity, epsilon=epsilon, block_rows=block_rows)
+    )
+    if popularity is not None:
+        found = found - (popularity[some, None] + popularity)
+    return np.asarray(found.double().cpu().numpy())
+
+
 def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
     """The popularity [n] of points, like them; raise unless each has one."""
     found = popularity_array(options, len(points))

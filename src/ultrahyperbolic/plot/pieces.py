@@ -12,7 +12,7 @@ from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
 from ..lazy import Tensor, torch
-from ..pairs import tensor_of
+from ..pairs import distances_from
 
 if TYPE_CHECKING:
     from ..geometry import PseudoHyperboloid
@@ -253,8 +253,7 @@ def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
     chosen = np.arange(n)
     if n > landmarks:
         chosen = np.sort(np.random.default_rng(0).choice(n, landmarks, replace=False))
-    points = tensor_of(embedding.points)
-    rows = [embedding.manifold.dissimilarity(points[index], points).numpy() for index in chosen]
+    rows = [distances_from(embedding.space, embedding.points[index], embedding.points) for index in chosen]
     squares = np.array(rows).reshape(len(chosen), n)
     among = squares[:, chosen]
     centred = among - among.mean(0) - among.mean(1)[:, None] + among.mean()

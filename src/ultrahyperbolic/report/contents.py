@@ -16,9 +16,7 @@ from ..embedding.record import RunRecord
 from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
-from ..lazy import Tensor, torch
-from ..pairs import lengths_of, rows_of
-from ..pairs.kinds import kernel_space
+from ..pairs import lengths_of, measured_from, rows_of
 from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
 from .space import Distances, SpaceView, distances, in_space
 
@@ -213,19 +211,12 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
     return order[found.indices[:s]], found.distances[:s]
 
 
-def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:
-    """The distances [r, o] between nodes at two lists of rows, to some seven digits, by a product of matrices."""
-    from ..objective.tables import half_chord_table, value_and_slope
-
-    points = torch.from_numpy(embedding.points - embedding.points.mean(0))
-    if embedding.space.quadric is None:
-        ends = (torch.from_numpy(embedding.points[of]) for of in (rows, others))
-        far = embedding.manifold.cdist(*ends, dissimilarity="geodesic")
-    else:
-        space = kernel_space(embedding.space, "geodesic")
-        far, _ = value_and_slope(half_chord_table(points[rows], points[others], space).float(), space, 1.0)
-    popularity = embedding.popularity
-    return far if popularity is None else far - torch.from_numpy(popularity[rows][:, None] + popularity[others])
+def _beside(embedding: Embedding, rows: Ints, others: Ints) -> Ints:
+    """[r] which of the ``others``, by position, is nearest to each of some nodes."""
+    both = np.concatenate((others, rows))
+    popularity = None if embedding.popularity is None else embedding.popularity[both]
+    measured = measured_from(embedding.points[both], embedding.space, popularity=popularity)
+    return np.asarray(measured(np.arange(len(others), len(both)))[:, : len(others)].argmin(1))
 
 
 def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEdges) -> Data:
@@ -287,7 +278,7 @@ def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Data | N
     if len(others) > _PLACED:
         others = np.sort(rng.choice(others, _PLACED, replace=False))
     blocks = np.array_split(others, max(1, len(others) * len(shown.nodes) // _BLOCK))
-    beside = places[np.concatenate([_far(embedding, rows, shown.nodes).argmin(1).numpy() for rows in blocks])]
+    beside = places[np.concatenate([_beside(embedding, rows, shown.nodes) for rows in blocks])]
     around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
     everywhere = np.concatenate((places, beside + around))
     counts, *grids = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=_CELLS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..lazy import Tensor, torch
 from ..rounding import dot, root
-from .named import Space, manifold_of
+from .named import Quadric, Space, manifold_of
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
@@ -96,22 +96,7 @@ class PhiLBFGS:
             with torch.enable_grad():
                 (pulled,) = torch.autograd.grad(self._phi(variable), variable, _tensor(gradient))
             return _vector(pulled)
-        if quadric.time == 0:
-            return gradient
-        # In closed form: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the other.
-        found = gradient + 0.0
-        (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time : flat]) for v in (z, found))
-        reach = root(-quadric.beta + _sum(space * space))
-        if quadric.time == 1:  # the upper sheet, whatever t is
-            of_space += of_time / reach * space
-            of_time[...] = 0.0
-            return found
-        length = root(_sum(time * time))
-        unit = time / length
-        along = _sum(of_time * unit)
-        of_space += along / reach * space
-        of_time[...] = reach / length * (of_time - along * unit)
-        return found
+        return through_phi(quadric, z, gradient, flat)
 
     def _phi(self, z: Vector) -> Vector:
         """φ(z), of a quadric in closed form (Eq. 10), and the flat coordinates as they are."""
@@ -119,13 +104,7 @@ class PhiLBFGS:
         if quadric is None:
             z = _tensor(z)
             return torch.cat((manifold_of(self._space).phi(z[..., :flat]), z[..., flat:]), -1)
-        if quadric.time == 0:
-            return z
-        time, space = z[..., : quadric.time], z[..., quadric.time : flat]
-        reach = root(-quadric.beta + _sum(space * space))
-        found = z + 0.0
-        found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
-        return found
+        return phi(quadric, z, flat)
 
     def _newton(self, gradient: Vector) -> Vector:
         """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
@@ -178,6 +157,36 @@ class PhiLBFGS:
         finfo = np.finfo if isinstance(move, np.ndarray) else torch.finfo
         if product > math.sqrt(finfo(move.dtype).eps) * _norm(move) * _norm(change):
             self._pairs.append((move, change, product))
+
+
+def phi(quadric: Quadric, z: Vector, end: int | None = None) -> Vector:
+    """φ(z) in closed form (Eq. 10): the time part t gets the length √(|β| + ‖s‖²); from ``end`` on nothing changes."""
+    if quadric.time == 0:
+        return z
+    time, space = z[..., : quadric.time], z[..., quadric.time : end]
+    reach = root(-quadric.beta + _sum(space * space))
+    found = z + 0.0
+    found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
+    return found
+
+
+def through_phi(quadric: Quadric, z: Vector, gradient: Vector, end: int | None = None) -> Vector:
+    """The gradient of f∘φ at z from that of f at φ(z)."""
+    if quadric.time == 0:
+        return gradient
+    found = gradient + 0.0
+    (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time : end]) for v in (z, found))
+    reach = root(-quadric.beta + _sum(space * space))
+    if quadric.time == 1:  # the upper sheet, whatever t is
+        of_space += of_time / reach * space
+        of_time[...] = 0.0
+        return found
+    length = root(_sum(time * time))
+    unit = time / length
+    along = _sum(of_time * unit)
+    of_space += along / reach * space
+    of_time[...] = reach / length * (of_time - along * unit)
+    return found
 
 
 def _vector(given: Vector) -> Vector:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..checks import check_count, check_positive, format_number, is_number
+from ..lazy import explained
 from . import distances
 
 if TYPE_CHECKING:
@@ -135,8 +136,10 @@ class Geometry:
     @property
     def manifold(self) -> Manifold:
         """A new manifold on which the points live, which loads torch."""
-        from ..geometry import Euclidean, PseudoHyperboloid
-
+        try:
+            from ..geometry import Euclidean, PseudoHyperboloid
+        except ModuleNotFoundError as error:
+            raise explained(error, "a manifold") from None
         if self.flat is not None:
             return Euclidean(self.flat)
         return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
@@ -285,8 +288,10 @@ class ProductGeometry(Geometry):
     @property
     def manifold(self) -> Manifold:
         """A new manifold on which the points live, which loads torch."""
-        from ..geometry import Product
-
+        try:
+            from ..geometry import Product
+        except ModuleNotFoundError as error:
+            raise explained(error, "a manifold") from None
         return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
 
     @property

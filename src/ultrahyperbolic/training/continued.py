@@ -101,4 +101,4 @@ def _staying(old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: 
     first, second = where[graph.edges[both]].T
     ties = Graph.from_arrays(first, second, graph.weights[both], ids=ids)
     popularity = None if old.popularity is None else offsets
-    return Embedding(ids, points, old.manifold, old.record, ties, popularity=popularity)
+    return Embedding(ids, points, old.space, old.record, ties, popularity=popularity)

@@ -14,15 +14,16 @@ from ..embedding import Embedding
 from ..embedding.answers import springs_of
 from ..embedding.record import GraphRecord, Result, RunRecord
 from ..engines.communicator import versions
-from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
 from ..graph.heights import heights as heights_of
 from ..graph.rows import without_rounding
 from ..progress import bar
+from ..spaces import Geometry
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, NewTies, Placing
+from .new_ties import NewTies
+from .placing import Cooling, Held, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -69,7 +70,7 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
         columns["height"] = heights[len(embedding) :]
         record = replace(record, result=Result(0, spring=springs.spring, heights="height"))
     among = news.graph_among(graph)
-    return Embedding(news.ids, points, embedding.manifold, record, among, popularity=popularity, attributes=columns)
+    return Embedding(news.ids, points, embedding.space, record, among, popularity=popularity, attributes=columns)
 
 
 def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
@@ -93,7 +94,7 @@ def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
         record = replace(record, result=replace(record.result, heights=column))
     points = np.concatenate((embedding.points, new.points))
     return Embedding(
-        ids, points, embedding.manifold, record, graph, popularity=popularity, labels=labels, attributes=columns
+        ids, points, embedding.space, record, graph, popularity=popularity, labels=labels, attributes=columns
     )
 
 

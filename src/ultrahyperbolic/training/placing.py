@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from ..arrays import Bools, Floats, Ints, positions_in
+from ..arrays import Bools, Floats, Ints
 from ..engines.callbacks import spread_of
-from ..geometry import Geometry
-from ..geometry.functions import extended_smooth, smooth
 from ..graph.rows import ROUNDING
-from ..objective.ranking import NOTHING, both_stretched, stretched
+from ..objective.ranking import NOTHING
+from ..spaces import Geometry
+from ..spaces.distances import smoothed
+from ..spaces.lbfgs import phi, through_phi
+from .new_ties import NewTies, Rows, add
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
@@ -34,68 +34,6 @@ _EVENLY = 0.5
 _SLOPES, _SQUARES = 0.8, 0.95
 # Pairs of held nodes that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class NewTies:
-    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
-
-    count: int
-    n_held: int
-    ends: Ints
-    """[t, 2] first a new node, counted from 0; then the other end, held or new."""
-    weights: Floats
-    """[t] In a directed graph each pair of ends has both directions, and one that is no tie the weight 0."""
-    ways: Ints | None = None
-    """[t] 1 where a directed tie leads from the new node to the other end, -1 where it leads back."""
-
-    @cached_property
-    def among(self) -> Bools:
-        """[t] whether both ends are new."""
-        return np.asarray(self.ends[:, 1] >= self.n_held)
-
-    @cached_property
-    def ordered(self) -> tuple[Ints, Floats]:
-        """The ties as pairs of positions, from the first to the second where they are directed; and their weights."""
-        ends = self.ends + np.array([self.n_held, 0])
-        if self.ways is not None:
-            ends = np.where(self.ways[:, None] > 0, ends, ends[:, ::-1])
-        there = self.weights > 0.0
-        return ends[there], self.weights[there]
-
-    @cached_property
-    def steps(self) -> Ints:
-        """[k] how many ties lead from a new node to one that is held; k + 1 where none do."""
-        a, b = self.ends.T
-        steps = np.full(self.count, self.count + 1)
-        steps[a[~self.among]] = 1
-        a, b = a[self.among], b[self.among] - self.n_held
-        while True:
-            before = steps.copy()
-            np.minimum.at(steps, a, before[b] + 1)
-            np.minimum.at(steps, b, before[a] + 1)
-            if (steps == before).all():
-                return steps
-
-    def some(self, rows: Ints, placed: Ints) -> NewTies:
-        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
-        n = self.n_held + len(placed)
-        there = np.concatenate((np.arange(self.n_held), self.n_held + placed, self.n_held + rows))
-        where = positions_in(there, self.n_held + self.count)
-        ends = where[self.ends + np.array([self.n_held, 0])]
-        low, high = ends.min(1), ends.max(1)
-        kept = (low >= 0) & (high >= n)
-        ways = None if self.ways is None else np.where(ends[:, 0] < ends[:, 1], -self.ways, self.ways)[kept]
-        return NewTies(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept], ways)
-
-    @cached_property
-    def at_nodes(self) -> tuple[Ints, Ints]:
-        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side, the weakest first."""
-        among = np.flatnonzero(self.among)
-        nodes = np.concatenate((self.ends[:, 0], self.ends[among, 1] - self.n_held))
-        ties = np.concatenate((np.arange(len(self.ends)), among))
-        order = np.lexsort((ties, self.weights[ties], nodes))
-        return nodes[order], ties[order]
 
 
 @dataclass(frozen=True)
@@ -130,14 +68,22 @@ class Cooling(NamedTuple):
 class _Near(NamedTuple):
     """The held nodes that each new one is compared with, for each start."""
 
-    indices: Tensor
+    indices: Ints
     """[s, k, m]"""
-    points: Tensor
+    points: Floats
     """[s, k, m, d]"""
-    counts: Tensor
+    counts: Floats
     """[s, k, m] the logarithm of how many each stands for."""
-    tied: Tensor
+    tied: Bools
     """[s, k, m] whether it is a neighbour, which is not to be kept away."""
+
+
+class _Scored(NamedTuple):
+    """(a_i + a_j - d_ij) / τ of pairs, and how it changes with their points."""
+
+    values: Floats
+    rates: Floats
+    """The derivative is this times the other point with its signs; in flat space, times the difference."""
 
 
 class Placing:
@@ -145,56 +91,52 @@ class Placing:
 
     def __init__(self, geometry: Geometry, cooling: Cooling, ties: NewTies, held: Held, seed: int) -> None:
         self.geometry, self.cooling, self.ties, self.held = geometry, cooling, ties, held
-        self.manifold, self.rng = geometry.manifold, np.random.default_rng(seed)
-        radius = geometry.radius
+        self.rng, radius = np.random.default_rng(seed), geometry.radius
         self.spread = max(radius * spread_of(held.points / radius, geometry.time_dimensions), 1e-9 * radius)
-        self.points = torch.from_numpy(held.points.copy())
-        self.signs = torch.ones(held.points.shape[1], dtype=torch.float64)
-        self.signs[: geometry.time_dimensions] = -1.0
+        self.signs = np.where(np.arange(held.points.shape[1]) < geometry.time_dimensions, -1.0, 1.0)
         n = ties.n_held
         self.popularity, self.heights = (
-            torch.from_numpy(np.zeros(n + ties.count) if values is None else values.copy())
-            for values in (held.popularity, held.heights)
+            np.zeros(n + ties.count) if values is None else values for values in (held.popularity, held.heights)
         )
-        self.ways = torch.from_numpy(np.ones(len(ties.ends), dtype=np.int64) if ties.ways is None else ties.ways.copy())
-        self.counted = torch.from_numpy(ties.weights > 0.0)
-        self.rows = _Rows(ties)
-        self.pairs = torch.from_numpy(np.stack(np.triu_indices(ties.count, 1)))
-        self.to_held, self.to_new = (torch.from_numpy(np.flatnonzero(which)) for which in (~ties.among, ties.among))
-        ends = torch.from_numpy(ties.ends.T.copy())
-        self.tied, (first, second) = ends[:, self.to_held], ends[:, self.to_new]
-        self.joined = torch.eye(ties.count, dtype=torch.bool)
+        self.ways = np.ones(len(ties.ends), dtype=np.int64) if ties.ways is None else ties.ways
+        self.counted = ties.weights > 0.0
+        self.rows = Rows(ties)
+        self.pairs = np.triu_indices(ties.count, 1)
+        self.to_held, self.to_new = (np.flatnonzero(which) for which in (~ties.among, ties.among))
+        self.tied, (first, second) = ties.ends.T[:, self.to_held], ties.ends.T[:, self.to_new]
+        self.joined = np.eye(ties.count, dtype=bool)
         self.joined[first, second - n] = self.joined[second - n, first] = True
         there = self.ways[self.to_new] > 0
-        self.from_to = torch.where(there, first, second - n), torch.where(there, second - n, first)
+        self.from_to = np.where(there, first, second - n), np.where(there, second - n, first)
 
     def run(self, show: Callable[[float], None] = lambda share: None) -> Floats:
         """[k, d] the best of all starts."""
-        z, total = self.manifold.phi(self._starts()), _ROUNDS * _STEPS
+        quadric, total = self.geometry.quadric, _ROUNDS * _STEPS
+        assert quadric is not None
+        z = np.asarray(phi(quadric, self._starts()))
         moves = np.geomspace(*_MOVES, total) * self.spread
         for number in range(_ROUNDS):
-            slopes, squares = torch.zeros_like(z), torch.zeros_like(z)
+            slopes, squares = np.zeros_like(z), np.zeros_like(z)
             for step in range(_STEPS):
                 done = number * _STEPS + step
                 temperature, epsilon = self.cooling(done)
                 if step % _LOOK_EVERY == 0:
                     near, at_ends = self._near(z, temperature), self._at_held_ends(temperature, epsilon)
-                z.requires_grad_()
-                loss = self._losses(self.manifold.phi(z), temperature, epsilon, near, at_ends).sum()
-                (slope,) = torch.autograd.grad(loss, z)
+                slope = through_phi(quadric, z, self._slopes(phi(quadric, z), temperature, epsilon, near, at_ends)[1])
                 slopes = _SLOPES * slopes + (1.0 - _SLOPES) * slope
-                squares = _SQUARES * squares + (1.0 - _SQUARES) * slope.square()
-                rms = (squares / (1.0 - _SQUARES ** (step + 1))).sqrt()
+                squares = _SQUARES * squares + (1.0 - _SQUARES) * np.square(slope)
+                rms = np.sqrt(squares / (1.0 - _SQUARES ** (step + 1)))
                 move = float(moves[done]) / (1.0 - _SLOPES ** (step + 1)) * slopes / (rms + 1e-12)
-                z = self.manifold.phi(z.detach() - move)
+                z = np.asarray(phi(quadric, z - move))
                 show((done + 1) / total)
             # Of every node, the best starts are kept.
-            losses = self._losses(z, temperature, epsilon, self._near(z, temperature), at_ends)
-            order = self.rows.of_nodes(losses).argsort(0)[: 1 if number == _ROUNDS - 1 else len(z) // 2]
-            z = z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
-        return np.asarray(z[0].numpy())
+            losses, _ = self._slopes(z, temperature, epsilon, self._near(z, temperature), at_ends)
+            kept = 1 if number == _ROUNDS - 1 else len(z) // 2
+            order = np.argsort(self.rows.of_nodes(losses), axis=0, kind="stable")[:kept]
+            z = np.take_along_axis(z, order[:, :, None], 0)
+        return np.asarray(z[0])
 
-    def _starts(self) -> Tensor:
+    def _starts(self) -> Floats:
         """[s, k, d]: the centroid of the neighbours by weight, then places between them and beside."""
         count, n = self.ties.count, self.ties.n_held
         starts = np.zeros((_STARTS, count, self.held.points.shape[1]))
@@ -222,133 +164,166 @@ class Placing:
                 noise = self.rng.standard_normal(starts[:, j].shape)
                 starts[:, i] = starts[:, j] + 0.05 * self.spread * noise
             left -= set(ready)
-        return torch.from_numpy(starts)
+        return starts
 
-    def _dissimilarity(self, products: Tensor, squares: Tensor, epsilon: float) -> Tensor:
-        """Smoothed D_γ from scalar products; in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too."""
+    def _distances(self, products: Floats, squares: Floats, epsilon: float) -> tuple[Floats, Floats]:
+        """Smoothed D_γ from scalar products, in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too.
+
+        Also its derivative by the products.
+        """
         if self.geometry.is_flat:
-            return smooth((squares - 2.0 * products).clamp_min(0.0), epsilon)
-        beta = torch.tensor(self.geometry.beta, dtype=torch.float64)
-        w = 0.5 * (products / beta - 1.0)
-        sign = 0
-        if not self.geometry.q:
-            w, sign = w.clamp_min(0.0), 1
-        elif not self.geometry.p:
-            w, sign = w.clamp(-1.0, 0.0), -1
-        return extended_smooth(w, -beta, epsilon, sign=sign)
+            values, slopes = smoothed(np.maximum(squares - 2.0 * products, 0.0), None, epsilon)
+            return values, -2.0 * slopes
+        w = 0.5 * (products / self.geometry.beta - 1.0)
+        low, high = -math.inf if self.geometry.q else 0.0, math.inf if self.geometry.p else 0.0
+        if not self.geometry.p:
+            low = -1.0
+        values, slopes = smoothed(np.clip(w, low, high), self.geometry.radius, epsilon)
+        return values, np.where((w >= low) & (w <= high), 0.5 / self.geometry.beta * slopes, 0.0)
 
-    def _free(self, i: Tensor, j: Tensor, temperature: float) -> Tensor | float:
-        """What springs add to pairs that are no ties."""
+    def _free(self, i: Ints, j: Ints, temperature: float) -> Floats | float:
+        """What springs add to pairs that are no ties: these stand for both directions."""
         if self.held.heights is None:
             return 0.0
-        return both_stretched(self.heights[i] - self.heights[j], self.held.spring, temperature)
+        steps, spring = np.abs(self.heights[i] - self.heights[j]), self.held.spring
+        other = np.log1p(np.exp(-4.0 * spring / temperature * steps))
+        return np.asarray(spring * np.square(steps - 1.0) - temperature * other)
 
-    def _tied(self, i: Tensor, j: Tensor, way: Tensor | int) -> Tensor | float:
+    def _tied(self, i: Ints, j: Ints, way: Ints | int) -> Floats | float:
         """What springs add to ties from i to j, or back."""
         if self.held.heights is None:
             return 0.0
-        return stretched(way * (self.heights[i] - self.heights[j]), self.held.spring)
+        return np.asarray(self.held.spring * np.square(way * (self.heights[i] - self.heights[j]) - 1.0))
 
-    def _products(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def _products(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """⟨x, y⟩ and ⟨x, x⟩ + ⟨y, y⟩ of points [..., d]."""
-        x_signed = x * self.signs
-        return (x_signed * y).sum(-1), (x_signed * x).sum(-1) + (y * self.signs * y).sum(-1)
+        return (x * y) @ self.signs, np.square(x) @ self.signs + np.square(y) @ self.signs
 
-    def _near(self, z: Tensor, temperature: float) -> _Near:
+    def _near(self, z: Floats, temperature: float) -> _Near:
         """The held nodes to compare with, of points [s, k, d]."""
         n, (starts, count) = self.ties.n_held, z.shape[:2]
         if n <= _NEAR + _DRAWN:
-            indices = torch.arange(n).expand(starts, count, n)
-            counts = torch.zeros(indices.shape, dtype=torch.float64)
+            indices = np.broadcast_to(np.arange(n), (starts, count, n))
+            counts = np.zeros(indices.shape)
         else:
             offset, nodes = float(self.rng.random(dtype=np.float32)), max(1, _AT_ONCE // (starts * n))
-            parts = (torch.arange(start, min(start + nodes, count)) for start in range(0, count, nodes))
+            parts = (np.arange(start, min(start + nodes, count)) for start in range(0, count, nodes))
             found = [self._chosen(z, some, temperature, offset) for some in parts]
-            indices, counts = (torch.cat(tensors, 1) for tensors in zip(*found, strict=True))
-        tied = torch.zeros(indices.shape, dtype=torch.bool)
-        start, tie, column = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero().T
+            indices, counts = (np.concatenate(arrays, 1) for arrays in zip(*found, strict=True))
+        tied = np.zeros(indices.shape, dtype=bool)
+        start, tie, column = np.nonzero(indices[:, self.tied[0]] == self.tied[1][:, None])
         tied[start, self.tied[0][tie], column] = True
-        return _Near(indices, self.points[indices], counts, tied)
+        return _Near(indices, self.held.points[indices], counts, tied)
 
-    def _chosen(self, z: Tensor, nodes: Tensor, temperature: float, offset: float) -> tuple[Tensor, Tensor]:
+    def _chosen(self, z: Floats, nodes: Ints, temperature: float, offset: float) -> tuple[Ints, Floats]:
         """Indices and counts [s, b, m] for new nodes [b], one after the other: the nearest, then those drawn.
 
         Node j of the others is drawn _DRAWN p_j times on average and then stands for 1 / (_DRAWN p_j), so that the mean
         of the sum over all draws is the sum over all others. Draws are evenly spaced in Σ p from ``offset`` on, which
         is in [0, 1) with 24 bits: the last is therefore within the sum, too.
         """
-        n = self.ties.n_held
+        n, points = self.ties.n_held, self.held.points
         x = z[:, nodes]
-        products = (x * self.signs) @ self.points.T
+        products = (x * self.signs) @ points.T
         if self.geometry.is_flat:
-            key = (x * x).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
+            key = np.square(x).sum(-1, keepdims=True) + np.square(points).sum(1) - 2.0 * products
         else:
-            key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt().asinh()
-        key = key + self._free(n + nodes[:, None], torch.arange(n), temperature)
+            w = 0.5 * (products / self.geometry.beta - 1.0)
+            key = (2.0 * self.geometry.radius) * np.arcsinh(np.sqrt(np.abs(w)))
+        key = key + self._free(n + nodes[:, None], np.arange(n), temperature)
         scores = (self.popularity[:n] - key) / temperature
         new, held = self.tied[:, (self.tied[0] >= nodes[0]) & (self.tied[0] <= nodes[-1])]
         scores[:, new - nodes[0], held] = NOTHING
-        near = scores.topk(_NEAR, 2).indices
-        chances = (1.0 - _EVENLY) * scores.scatter(2, near, -math.inf).softmax(2) + _EVENLY / (n - _NEAR)
-        sums = chances.scatter_(2, near, 0.0).cumsum(2)
-        steps = (torch.arange(_DRAWN, dtype=torch.float64) + offset) / _DRAWN * sums[:, :, -1:]
-        drawn = torch.searchsorted(sums, steps, right=True)
-        counts = -torch.log(_DRAWN * chances.gather(2, drawn) / sums[:, :, -1:])
-        return torch.cat((near, drawn), 2), torch.cat((torch.zeros(near.shape, dtype=torch.float64), counts), 2)
+        near = np.argpartition(-scores, _NEAR, 2)[:, :, :_NEAR]
+        np.put_along_axis(scores, near, -math.inf, 2)
+        shares = np.exp(scores - scores.max(2, keepdims=True))
+        chances = (1.0 - _EVENLY) * shares / shares.sum(2, keepdims=True) + _EVENLY / (n - _NEAR)
+        np.put_along_axis(chances, near, 0.0, 2)
+        sums = chances.cumsum(2)
+        steps = (np.arange(_DRAWN) + offset) / _DRAWN * sums[:, :, -1:]
+        drawn = np.empty(steps.shape, dtype=np.int64)
+        for row in np.ndindex(drawn.shape[:2]):
+            drawn[row] = np.searchsorted(sums[row], steps[row], side="right")
+        counts = -np.log(_DRAWN * np.take_along_axis(chances, drawn, 2) / sums[:, :, -1:])
+        return np.concatenate((near, drawn), 2), np.concatenate((np.zeros(near.shape), counts), 2)
 
-    def _losses(self, x: Tensor, temperature: float, epsilon: float, near: _Near, at_ends: Tensor) -> Tensor:
-        """[s, t] the loss of every tie, of points [s, k, d]."""
-        ties, n = self.ties, self.ties.n_held
+    def _slopes(
+        self, x: Floats, temperature: float, epsilon: float, near: _Near, at_ends: Floats
+    ) -> tuple[Floats, Floats]:
+        """[s, t] the loss of every tie, of points [s, k, d], and the gradient [s, k, d] of their sum."""
+        ties, n, held = self.ties, self.ties.n_held, self.held.points
 
-        def scores(first: Tensor, second: Tensor, i: Tensor, j: Tensor, added: Tensor | float) -> Tensor:
-            d = self._dissimilarity(*self._products(first, second), epsilon) + added
-            return (self.popularity[i] + self.popularity[j] - d) / temperature
+        def scored(first: Floats, second: Floats, i: Ints, j: Ints, added: Floats | float) -> _Scored:
+            d, rates = self._distances(*self._products(first, second), epsilon)
+            return _Scored((self.popularity[i] + self.popularity[j] - d - added) / temperature, -rates / temperature)
 
-        new = torch.arange(n, n + ties.count)
+        new = np.arange(n, n + ties.count)
         added = self._free(new[:, None], near.indices, temperature)
-        free = scores(x[:, :, None, :], near.points, new[:, None], near.indices, added) + near.counts
-        rest = torch.logsumexp(free.masked_fill(near.tied, NOTHING), 2)
+        free = scored(x[:, :, None, :], near.points, new[:, None], near.indices, added)
+        others = np.where(near.tied, NOTHING, free.values + near.counts)
+        rest = apart = np.logaddexp.reduce(others, 2)
         a, b = self.tied
-        of_ties = x.new_zeros(len(x), len(ties.ends))
-        added = self._tied(n + a, b, self.ways[self.to_held])
-        of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b, added))
-        if ties.count > 1:
-            i, j = self.pairs
-            pairs, every = scores(x[:, i], x[:, j], n + i, n + j, 0.0), torch.arange(len(x))[:, None]
-            table = x.new_full((len(x), ties.count, ties.count), NOTHING)
-            table = table.index_put((every, i, j), pairs).index_put((every, j, i), pairs)
-            there = table - self._tied(new[:, None], new, 1) / temperature
-            of_ties = of_ties.index_copy(1, self.to_new, there[:, *self.from_to])
-            table = table - self._free(new[:, None], new, temperature) / temperature
-            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, NOTHING), 2))
+        to_held = scored(x[:, a], held[b], n + a, b, self._tied(n + a, b, self.ways[self.to_held]))
+        of_ties = np.zeros((len(x), len(ties.ends)))
+        of_ties[:, self.to_held] = to_held.values
+        i, j = self.pairs
+        among = scored(x[:, i], x[:, j], n + i, n + j, 0.0)
+        table = np.full((len(x), ties.count, ties.count), NOTHING)
+        table[:, i, j] = table[:, j, i] = among.values
+        of_ties[:, self.to_new] = (table - self._tied(new[:, None], new, 1) / temperature)[:, *self.from_to]
+        table = np.where(self.joined, NOTHING, table - self._free(new[:, None], new, temperature) / temperature)
+        together = np.logaddexp.reduce(table, 2)
+        rest = np.logaddexp(apart, together)
         compared = self.rows.compared(of_ties, rest, at_ends)
-        return torch.logaddexp(torch.zeros_like(compared), compared - of_ties) * self.counted
+        losses = np.logaddexp(0.0, compared.values - of_ties) * self.counted
+        # The same way back: what each score adds to the sum of the losses.
+        pulls = np.exp(compared.values - of_ties - np.logaddexp(0.0, compared.values - of_ties)) * self.counted
+        by_ties, by_rest = self.rows.pulled(compared, pulls)
+        by_ties -= pulls
+        by_free = np.where(
+            near.tied, 0.0, (by_rest * np.exp(apart - rest))[:, :, None] * np.exp(others - apart[:, :, None])
+        )
+        by_table = (by_rest * np.exp(together - rest))[:, :, None] * np.exp(table - together[:, :, None])
+        by_table[:, self.joined] = 0.0
+        add(by_table, (slice(None), *self.from_to), by_ties[:, self.to_new])
+        gradient = self._pulled(by_free * free.rates, x[:, :, None, :], near.points).sum(2)
+        by_held = self._pulled(by_ties[:, self.to_held] * to_held.rates, x[:, a], held[b])
+        add(gradient, (slice(None), a), by_held)
+        both = (by_table[:, i, j] + by_table[:, j, i]) * among.rates
+        add(gradient, (slice(None), i), self._pulled(both, x[:, i], x[:, j]))
+        add(gradient, (slice(None), j), self._pulled(both, x[:, j], x[:, i]))
+        return losses, gradient
 
-    def _at_held_ends(self, temperature: float, epsilon: float) -> Tensor:
+    def _pulled(self, pulls: Floats, own: Floats, other: Floats) -> Floats:
+        """What ``pulls`` [...] by scalar products make of points [..., d]; in flat space also by squares."""
+        towards = other - own if self.geometry.is_flat else other * self.signs
+        return np.asarray(pulls[..., None] * towards)
+
+    def _at_held_ends(self, temperature: float, epsilon: float) -> Floats:
         """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
-        found = torch.full((len(self.ties.ends),), NOTHING, dtype=torch.float64)
-        n, rows = self.ties.n_held, max(1, _AT_ONCE // self.ties.n_held)
+        found = np.full(len(self.ties.ends), NOTHING)
+        n, rows, points = self.ties.n_held, max(1, _AT_ONCE // self.ties.n_held), self.held.points
         for start in range(0, len(self.to_held) if self._not_weaker else 0, rows):
             where, ends = self.to_held[start : start + rows], self.tied[1, start : start + rows]
-            d = self._dissimilarity(*self._products(self.points[ends, None], self.points), epsilon)
+            d, _ = self._distances(*self._products(points[ends, None], points), epsilon)
             both = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
             for way, left_out in self._not_weaker.items():
-                scores = both - self._tied(ends[:, None], torch.arange(n), way) / temperature
+                scores = both - self._tied(ends[:, None], np.arange(n), way) / temperature
                 here = left_out[:, (left_out[0] >= start) & (left_out[0] < start + rows)]
                 scores[here[0] - start, here[1]] = NOTHING
-                found[where] = torch.logaddexp(found[where], torch.logsumexp(scores, 1))
+                found[where] = np.logaddexp(found[where], np.logaddexp.reduce(scores, 1))
         return found
 
     @cached_property
-    def _not_weaker(self) -> dict[int, Tensor]:
+    def _not_weaker(self) -> dict[int, Ints]:
         """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node.
 
         In a directed graph of pairs that lead from there and, at -1, to there; nothing where ties are not known.
         """
-        made: dict[int, Tensor] = {}
+        made: dict[int, Ints] = {}
         if self.held.arcs is None:
             return made
-        (arcs, weights), ends, own = self.held.arcs, self.tied[1].numpy(), self.ties.weights[self.to_held.numpy()]
+        (arcs, weights), ends, own = self.held.arcs, self.tied[1], self.ties.weights[self.to_held]
         for way in (1,) if self.held.heights is None else (1, -1):
             order = np.argsort(arcs[:, ::way][:, 0], kind="stable")
             here, there = arcs[order][:, ::way].T
@@ -357,38 +332,5 @@ class Placing:
             found = np.arange(len(ties)) + np.repeat(last - np.cumsum(last - first), last - first)
             kept = weights[order][found] >= own[ties] * (1.0 - ROUNDING)
             numbers, others = np.append(ties[kept], np.arange(len(ends))), np.append(there[found][kept], ends)
-            made[way] = torch.from_numpy(np.stack((numbers, others)))
+            made[way] = np.stack((numbers, others))
         return made
-
-
-class _Rows:
-    """The ties of every new node in a row, from the weakest to the strongest."""
-
-    def __init__(self, ties: NewTies) -> None:
-        nodes, numbers = ties.at_nodes
-        offsets = np.searchsorted(nodes, np.arange(ties.count + 1))
-        differs = (np.diff(nodes) != 0) | (np.diff(ties.weights[numbers]) != 0)
-        # Where the class of the tie begins.
-        begins = np.maximum.accumulate(np.where(np.append(True, differs), np.arange(len(nodes)), 0))
-        self.count, self.ties = ties.count, len(ties.ends)
-        self.nodes, self.numbers = torch.from_numpy(nodes), torch.from_numpy(numbers)
-        self.columns = torch.from_numpy(np.arange(len(nodes)) - offsets[nodes])
-        self.below = torch.from_numpy(begins - offsets[nodes])
-        self.width = int(np.diff(offsets).max())
-        self.own = torch.from_numpy(nodes == ties.ends[numbers, 0])
-
-    def compared(self, scores: Tensor, rest: Tensor, at_ends: Tensor) -> Tensor:
-        """[s, t] the log-sum-exp of all a tie is compared with: non-ties ``rest`` [s, k], held ends ``at_ends`` [t]."""
-        every = torch.arange(len(scores))[:, None]
-        table = scores.new_full((len(scores), self.count, self.width), NOTHING)
-        table = table.index_put((every, self.nodes, self.columns), scores[:, self.numbers])
-        table = torch.cat((rest[:, :, None], table), 2)
-        below = torch.logcumsumexp(table, 2)[:, self.nodes, self.below]
-        nothing = scores.new_full((len(scores), self.ties), NOTHING)
-        first = nothing.index_put((every, self.numbers[self.own]), below[:, self.own])
-        second = at_ends.expand(len(scores), -1).index_put((every, self.numbers[~self.own]), below[:, ~self.own])
-        return torch.logaddexp(first, second)
-
-    def of_nodes(self, losses: Tensor) -> Tensor:
-        """[s, k] the sums of the losses [s, t] over the ties of every node."""
-        return losses.new_zeros(len(losses), self.count).index_add(1, self.nodes, losses[:, self.numbers])

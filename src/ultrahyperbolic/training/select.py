@@ -21,7 +21,6 @@ from ..graph import Graph
 from ..graph.ids import NodeIds
 from ..interrupted import Interrupted
 from ..options import By, Compared, complete, without_goal
-from ..pairs import tensor_of
 from ..progress import bar
 from ..spaces import Geometry
 from .config import Settings
@@ -206,10 +205,9 @@ class _Comparison:
             if split is None:
                 row.scores.append(score(measures))
             else:
-                points = tensor_of(embedding.points)
                 negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
                 auc = link_prediction(
-                    self.graph, points, embedding.manifold, split.edges, negatives=negatives,
+                    self.graph, embedding.points, embedding.space, split.edges, negatives=negatives,
                     popularity=embedding.popularity,
                 ).auc  # fmt: skip
                 row.scores.append(0.0 if math.isnan(auc) else auc)

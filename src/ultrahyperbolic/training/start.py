@@ -22,7 +22,6 @@ from ..arrays import AT_ONCE, Floats, Ints, in_blocks
 from ..graph import Graph
 from ..graph.flow import centrality_of
 from ..graph.hops import SEARCH_BYTES, WORD, hops_from
-from ..lazy import torch
 from ..rounding import cosh_of_root
 from ..spaces import Geometry
 
@@ -206,15 +205,15 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
 
     Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the authors' scripts.
     """
-    generator = torch.Generator().manual_seed(seed)
     if len(geometry.parts) > 1:
-        drawn = geometry.manifold.random_near_pole(n, epsilon=epsilon, generator=generator, perturb_first=perturb_first)
+        drawn = geometry.manifold.random_near_pole(n, epsilon=epsilon, generator=seed, perturb_first=perturb_first)
         return np.asarray(drawn.numpy())
+    generator = np.random.RandomState(seed & 0xFFFFFFFF)  # which torch's is, too
     (geometry,) = geometry.parts
     time, radius = (0, 1.0) if geometry.is_flat else (geometry.time_dimensions, geometry.radius)
     left, points = np.arange(n), np.empty((n, geometry.ambient_dim))
     while len(left):  # nothing rescales a draw with ⟨z, z⟩ >= 0 onto the manifold
-        z = torch.rand(len(left), points.shape[1], dtype=torch.float64, generator=generator).numpy()
+        z = _as_torch_draws(generator, len(left) * points.shape[1]).reshape(len(left), -1)
         z = epsilon * radius * (2.0 * z - 1.0)
         if not perturb_first:
             z[:, 0] = 1.0 if geometry.is_flat else 0.0
@@ -227,6 +226,13 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
         points[left[good]] = z[good] * np.sqrt(radius * radius / -square[good])[:, None]
         left = left[~good]
     return points
+
+
+def _as_torch_draws(generator: np.random.RandomState, count: int) -> Floats:
+    """[count] uniform numbers from 0 to 1, as ``torch.rand`` draws them in float64: 53 bits of two words of 32."""
+    words = generator.randint(0, 1 << 32, size=(count, 2), dtype=np.uint32).astype(np.uint64)
+    whole = (words[:, 0] << np.uint64(32)) | words[:, 1]
+    return np.asarray((whole & np.uint64((1 << 53) - 1)) * 2.0**-53)
 
 
 def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

@@ -445,6 +445,18 @@ def _grid(thresholds: Floats) -> tuple[float, float, NDArray[np.int32]]:
 
 
 @jit
+def measure_rows(space, rows):
+    """The distances [k, n] of the nodes ``rows`` [k] to all, with the same bits; to itself, what a tile says."""
+    n = space.points.shape[1]
+    found, scratch = np.empty((len(rows), n)), np.empty((4, _TILE))
+    for k in range(len(rows)):
+        for at in range(0, n, _TILE):
+            _tile(space, rows[k], at, min(_TILE, n - at), found[k, at:], scratch)
+        _take_off(space.popularity, rows[k], 0, n, found[k])
+    return found
+
+
+@jit
 def measure_pairs(space, pairs):
     """The distance of each of the pairs [m, 2], with the bits it has in the other passes."""
     found, scratch = np.empty(len(pairs)), np.empty((4, _TILE))
