@@ -115,7 +115,6 @@ def test_a_graph_can_be_given_later(plain):
     assert bare.rank.tolist() != plain.rank.tolist()
     known = bare.with_graph(KARATE)
     assert known.hierarchy().drop(columns="club", errors="ignore").equals(plain.hierarchy().drop(columns="club"))
-    # Fails: with_graph keeps the rank by δ, which bare has been asked for.
     assert known.rank.tolist() == plain.rank.tolist()
     assert (bare.centrality, bare.graph) == (None, None)
     with pytest.raises(uh.GraphError, match="other nodes than the embedding, or has them in another order"):

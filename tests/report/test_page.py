@@ -287,7 +287,6 @@ def test_a_folder_alone_ranks_by_the_centrality_it_holds(club, tmp_path):
     nodes, expected = read(load(club.save(tmp_path / "club"))).data["nodes"], read(club).data["nodes"]
     for name in ("name", "rank", "centrality", "delta"):
         assert nodes[name] == expected[name]
-    # Fails: the card takes what is missing here for the rank by centrality.
     assert nodes["delta_rank"] == expected["delta_rank"]
 
 
@@ -318,7 +317,6 @@ def test_another_graph_is_named_as_such(club):
     other = Graph.from_edges([("1", "2", 1.0), ("3", "34", 2.0)], nodes=list(club.ids))
     page = read(club, graph=other)
     assert "not the graph that was embedded" in page.sections["again"]
-    # Fails: the ranks are of the graph that was embedded, beside the strengths of this one.
     assert page.data["nodes"]["strength_rank"] == places(page.data["nodes"]["strength"])
     assert "not the graph that was embedded" not in read(club).sections["again"]
 

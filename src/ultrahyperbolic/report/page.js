@@ -759,10 +759,11 @@
   const COLUMNS = [
     { key: "rank", head: "rank", kind: "number", values: nodes.rank },
     { key: "name", head: "node", kind: "text", values: nodes.name },
-    ...(nodes.centrality ? [{ key: "centrality", head: "centrality", kind: "number", show: central, values: nodes.centrality, title: "Current-flow closeness in the network" }] : []),
-    { key: "delta", head: "δ", kind: "number", extra: Boolean(nodes.centrality), show: delta, values: nodes.delta, title: "Sum of the distances to all other nodes on the map" },
+    nodes.centrality
+      ? { key: "centrality", head: "centrality", kind: "number", show: central, values: nodes.centrality, title: "Current-flow closeness in the network" }
+      : { key: "delta", head: "δ", kind: "number", show: delta, values: nodes.delta, title: "Sum of the distances to all other nodes on the map" },
     ...(nodes.height ? [{ key: "height", head: "height", kind: "number", show: (v) => v.toFixed(2), values: nodes.height, title: "Ties point from higher nodes to lower ones" }] : []),
-    ...(nodes.strength ? [{ key: "strength", head: "strength", kind: "number", show: strength, values: nodes.strength, title: "Sum of the weights of a node’s ties" }] : []),
+    ...(nodes.strength ? [{ key: "strength", head: "strength", kind: "number", extra: Boolean(nodes.centrality), show: strength, values: nodes.strength, title: "Sum of the weights of a node’s ties" }] : []),
     ...(nodes.degree ? [{ key: "degree", head: "ties", kind: "number", extra: true, show: whole, values: nodes.degree, title: "Number of neighbours" }] : []),
     ...(nodes.id ? [{ key: "id", head: "id", kind: "text", extra: true, values: nodes.id }] : []),
     { key: "colour", head: "", kind: "text", extra: true, values: [] },
