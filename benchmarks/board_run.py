@@ -25,7 +25,14 @@ from ultrahyperbolic.training.train import embed_many
 
 GEOMETRIES = [*(Geometry(p, 4 - p) for p in range(4, -1, -1)), Geometry(flat=4), Geometry(3, 3), Geometry(6, 0)]
 KEYS = {geometry.file_name: geometry for geometry in GEOMETRIES}
-MEASURES = {"map": "mAP", "recall_at_1": "Recall@1", "tie_order": "tie order", "spearman_all": "ρ"}
+MEASURES = {
+    "map": "mAP",
+    "recall_at_1": "Recall@1",
+    "tie_order": "tie order",
+    "spearman_all": "ρ",
+    "strongest_tie": "strongest",
+    "delta_centrality": "ρ of δ and centrality",
+}
 WHICH = {"new": "now", "before": "before", "paper": "paper's recipe"}
 
 
