@@ -1,12 +1,14 @@
 """How accurate exp, log, d_γ and D_γ are, judged by arithmetic with 100 digits.
 
     python benchmarks/accuracy.py                # print the tables; exit 1 if the bar is missed
-    python benchmarks/accuracy.py --docs docs    # write the tables of docs/accuracy.md and docs/accuracy.png
+    python benchmarks/accuracy.py --docs docs    # write the tables of docs/accuracy.md and
+    docs/accuracy.png
 
-An exact point x*, an exact tangent vector ξ* and y* = exp_{x*}(ξ*) are made in 100-digit arithmetic and rounded to the
-dtype: those are the inputs. The truth is the function at the values *before* rounding, so the unavoidable effect of
-rounding the inputs, at most u Σ|∂f/∂x_i||x_i| to first order, counts as error and is the unit of every ratio here. The
-closed forms and derivatives below are written from the paper (Eqs. 5, 7, 8, 9) and share no code with the package.
+An exact point x*, an exact tangent vector ξ* and y* = exp_{x*}(ξ*) are made in 100-digit arithmetic
+and rounded to the dtype: those are the inputs. The truth is the function at the values *before*
+rounding, so the unavoidable effect of rounding the inputs, at most u Σ|∂f/∂x_i||x_i| to first
+order, counts as error and is the unit of every ratio here. The closed forms and derivatives below
+are written from the paper (Eqs. 5, 7, 8, 9) and share no code with the package.
 """
 
 import math
@@ -37,8 +39,8 @@ SUITES = (REGULAR, ANTIPODE, ALMOST_NULL, FAR, NO_GEODESIC, FAR_OUT)
 HEIGHTS = (1.0, 1e2, 1e4, 1e6)
 NEAR = 0.01
 
-# The smallest angle is about 1e-14: its cosine differs from 1 in the 29th digit, and 100 digits leave 50 everywhere.
-# What is closer to 1 than _NULL can only belong to a null pair.
+# The smallest angle is about 1e-14: its cosine differs from 1 in the 29th digit, and 100 digits
+# leave 50 everywhere. What is closer to 1 than _NULL can only belong to a null pair.
 mp = mpmath.mp.clone()
 mp.dps = 100
 _NULL = mp.mpf(10) ** -60
@@ -116,7 +118,9 @@ def angle_over_sine(a: Number) -> Number:
 
 
 def closed_form(space: Space, function: str, a: Number, x: Vector, y: Vector) -> Vector:
-    """log (Eq. 7), d (Eq. 8), D (Eq. 9) or a signed square, as a function of the cosine a = ⟨x, y⟩/β and the points."""
+    """log (Eq. 7), d (Eq. 8), D (Eq. 9) or a signed square, as a function of the cosine a = ⟨x,
+    y⟩/β and the points.
+    """
     if function == "log":
         factor = angle_over_sine(a)
         return combine(factor, y, -factor * a, x)
@@ -129,7 +133,9 @@ def closed_form(space: Space, function: str, a: Number, x: Vector, y: Vector) ->
 
 
 def chord_cosine(space: Space, x: Vector, y: Vector, f: Number = 1) -> Number:
-    """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f; f < 0 measures from -y."""
+    """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f; f < 0 measures
+    from -y.
+    """
     chord = combine(f, y, -1, x)
     return 1 - inner(space, chord, chord) / (2 * f * space.beta) + (f - 1) ** 2 / (2 * f)
 
@@ -148,7 +154,9 @@ class Form(NamedTuple):
 
 
 def chord_form(factor: Callable[[Space, Vector, Vector], Number]) -> Form:
-    """Through the chord of x and fy; f is a constant to the derivative, which does not depend on it."""
+    """Through the chord of x and fy; f is a constant to the derivative, which does not depend on
+    it.
+    """
 
     def gradient(space: Space, x: Vector, y: Vector) -> tuple[Vector, Vector]:
         f = factor(space, x, y)
@@ -160,16 +168,21 @@ def chord_form(factor: Callable[[Space, Vector, Vector], Number]) -> Form:
 TEXTBOOK = Form(lambda space, x, y: inner(space, x, y) / space.beta, lambda space, x, y: (y, x))
 HALF_CHORD = chord_form(lambda space, x, y: mp.one)
 LEVEL_CHORD = chord_form(stretch)
-# They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D is
-# defined through ⟨x, y⟩ near the antipode, too: its forms are the first three.
-ANTIPODAL, LEVEL_ANTIPODAL = chord_form(lambda space, x, y: -mp.one), chord_form(lambda *words: -stretch(*words))
+# They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum
+# is the unit. D is defined through ⟨x, y⟩ near the antipode, too: its forms are the first three.
+ANTIPODAL, LEVEL_ANTIPODAL = (
+    chord_form(lambda space, x, y: -mp.one),
+    chord_form(lambda *words: -stretch(*words)),
+)
 LEVEL_FORMS = (LEVEL_CHORD, LEVEL_ANTIPODAL)
 _BOTH = (TEXTBOOK, HALF_CHORD, LEVEL_CHORD)
 _ALL = (*_BOTH, ANTIPODAL, LEVEL_ANTIPODAL)
 FORMS = {"log": _ALL, "d": _ALL, "d²": _ALL, "D": _BOTH, "D²": _BOTH}
 
 
-def cosine_gradient(space: Space, form: Form, x: Vector, y: Vector) -> tuple[Vector, Vector, Number]:
+def cosine_gradient(
+    space: Space, form: Form, x: Vector, y: Vector
+) -> tuple[Vector, Vector, Number]:
     """∂a/∂x, ∂a/∂y, and Σ|∂a/∂x_i||x_i| + |∂a/∂y_i||y_i|."""
     by_x, by_y = (
         [sign * part / space.beta for sign, part in zip(space.signs, gradient, strict=True)]
@@ -188,7 +201,9 @@ def exponential_sensitivity(space: Space, x: Vector, xi: Vector) -> Vector:
     shares = [2 * c * c / -space.beta for c in xi]
     total = mp.fsum(shares)
     return [
-        abs(cosh * x[j]) + abs(sinhc * xi[j] + by_z[j] * sign * shares[j]) + abs(by_z[j]) * (total - shares[j])
+        abs(cosh * x[j])
+        + abs(sinhc * xi[j] + by_z[j] * sign * shares[j])
+        + abs(by_z[j]) * (total - shares[j])
         for j, sign in enumerate(space.signs)
     ]
 
@@ -261,8 +276,12 @@ def scaled(vector: Vector, length: Number) -> Vector:
     return [factor * c for c in vector]
 
 
-def random_point(space: Space, rng: random.Random, scale: float, height: float | None = None) -> Vector:
-    """The pole for scale 0, near it for scale < 1, else any time direction; the space part is normal, or ``height``."""
+def random_point(
+    space: Space, rng: random.Random, scale: float, height: float | None = None
+) -> Vector:
+    """The pole for scale 0, near it for scale < 1, else any time direction; the space part is
+    normal, or ``height``.
+    """
     pole = [mp.one] + [mp.zero] * space.q
     space_part = gaussian(rng, space.p, scale)
     if height is not None:
@@ -275,7 +294,9 @@ def random_point(space: Space, rng: random.Random, scale: float, height: float |
     return [space.radius * c for c in [stretch * t for t in direction] + space_part]
 
 
-def random_tangent(space: Space, rng: random.Random, x: Vector, causal: str, ratio: float | None = None) -> Vector:
+def random_tangent(
+    space: Space, rng: random.Random, x: Vector, causal: str, ratio: float | None = None
+) -> Vector:
     """A tangent vector of the wanted type; ``ratio`` asks for ⟨ξ, ξ⟩/‖ξ‖² near it."""
     time, place = x[: space.q + 1], x[space.q + 1 :]
     radius = mp.sqrt(dot(time, time))
@@ -288,15 +309,22 @@ def random_tangent(space: Space, rng: random.Random, x: Vector, causal: str, rat
     if space.q > 0:
         noise = gaussian(rng, space.q + 1)
         timelike = scaled(combine(1, noise, -dot(noise, unit), unit), 1) + [mp.zero] * space.p
-    # Both have ⟨·,·⟩ = ±1 and are orthogonal to each other and to x, so that the mixture decides the causal type.
+    # Both have ⟨·,·⟩ = ±1 and are orthogonal to each other and to x, so that the mixture decides
+    # the causal type.
     minor = mp.one if causal == "null" else mp.mpf(rng.uniform(0, 0.95))
     if ratio is not None:
         null = combine(1, spacelike, 1, timelike)
         minor = 1 - abs(ratio) * dot(null, null) / 2
-    return combine(1, spacelike, minor, timelike) if causal != "time-like" else combine(minor, spacelike, 1, timelike)
+    return (
+        combine(1, spacelike, minor, timelike)
+        if causal != "time-like"
+        else combine(minor, spacelike, 1, timelike)
+    )
 
 
-def make_case(space: Space, suite: str, causal: str, x: Vector, xi: Vector, height: float = 0.0) -> Case:
+def make_case(
+    space: Space, suite: str, causal: str, x: Vector, xi: Vector, height: float = 0.0
+) -> Case:
     y = exponential(space, x, xi)
     targets = {}
     if suite == NO_GEODESIC:
@@ -312,7 +340,9 @@ def make_case(space: Space, suite: str, causal: str, x: Vector, xi: Vector, heig
 
 
 def attainable(sums: Vector, truth: Vector) -> Vector:
-    """Not less than |f|: however well conditioned f is, the nearest float to it may be u|f| away."""
+    """Not less than |f|: however well conditioned f is, the nearest float to it may be u|f|
+    away.
+    """
     return [max(total, abs(value)) for total, value in zip(sums, truth, strict=True)]
 
 
@@ -327,19 +357,27 @@ def make_target(space: Space, function: str, x: Vector, y: Vector) -> Target:
     return Target(truth, unit, float((1 + a) / (BAR * spread)))
 
 
-def regular_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[Number]) -> Iterator[Case]:
+def regular_cases(
+    space: Space, rng: random.Random, samples: int, norms: Sequence[Number]
+) -> Iterator[Case]:
     """‖ξ‖₂ from 1e-8 to 10 at the pole, near it, and spread out."""
     for causal, norm, scale in product(space.causal_types, norms, (0.0, 0.1, 1.0, 3.0) * samples):
         x = random_point(space, rng, scale)
-        yield make_case(space, REGULAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
+        yield make_case(
+            space, REGULAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm)
+        )
 
 
-def hard_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[Number]) -> Iterator[Case]:
+def hard_cases(
+    space: Space, rng: random.Random, samples: int, norms: Sequence[Number]
+) -> Iterator[Case]:
     """Pairs that lose digits in one closed form or another."""
     for causal in space.causal_types:
         for norm, _ in product(norms[::2], range(samples)):
             x = random_point(space, rng, 30.0)
-            yield make_case(space, FAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
+            yield make_case(
+                space, FAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm)
+            )
         if causal == "time-like":
             for scale in (0.0, 0.1, 1.0, 3.0) * (4 * samples):
                 x = random_point(space, rng, scale)
@@ -355,11 +393,19 @@ def hard_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[N
         if causal == "space-like" and space.q > 0:
             for norm in [norm for norm in norms if norm > 1e-3] * samples:
                 x = random_point(space, rng, rng.choice((0.0, 0.1, 1.0, 3.0)))
-                yield make_case(space, NO_GEODESIC, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
+                yield make_case(
+                    space,
+                    NO_GEODESIC,
+                    causal,
+                    x,
+                    scaled(random_tangent(space, rng, x, causal), norm),
+                )
 
 
 def far_out_cases(space: Space, rng: random.Random, samples: int) -> Iterator[Case]:
-    """d_γ = √|β|/100 in directions that the metric does not tell apart, at points with ‖s‖ = 1 … 1e6 times √|β|."""
+    """d_γ = √|β|/100 in directions that the metric does not tell apart, at points with ‖s‖ = 1 …
+    1e6 times √|β|.
+    """
     for height in HEIGHTS if space.p > 0 else ():
         for causal in space.causal_types * (4 * samples):
             if causal != "null":
@@ -370,9 +416,11 @@ def far_out_cases(space: Space, rng: random.Random, samples: int) -> Iterator[Ca
 
 
 def isotropic_tangent(space: Space, rng: random.Random, x: Vector, causal: str) -> Vector:
-    """A tangent vector whose parts along an orthonormal basis are normal numbers, of the wanted causal type.
+    """A tangent vector whose parts along an orthonormal basis are normal numbers, of the wanted
+    causal type.
 
-    The basis: space directions across s, turns of t, and the radius (‖s‖ t/‖t‖, ‖t‖ s/‖s‖)/√|β|, long far out.
+    The basis: space directions across s, turns of t, and the radius (‖s‖ t/‖t‖, ‖t‖ s/‖s‖)/√|β|,
+    long far out.
     """
     time, place = x[: space.q + 1], x[space.q + 1 :]
     height, depth = mp.sqrt(dot(time, time)), mp.sqrt(dot(place, place))
@@ -406,10 +454,14 @@ class Record(NamedTuple):
     ratio: float
     """Worst coordinate's error over u Σ|∂f/∂x_i||x_i|."""
     undecided: bool
-    """Set aside: the rounded inputs do not determine the answer to within the bar, whatever is computed from them."""
+    """Set aside: the rounded inputs do not determine the answer to within the bar, whatever is
+    computed from them.
+    """
     relative: tuple[float, ...]
-    """Relative errors of d: the package's, the textbook formula's, that of the half chord as it stands, and the unit of
-    the ratio times u, which is what rounding the inputs may cost; empty for other functions."""
+    """Relative errors of d: the package's, the textbook formula's, that of the half chord as it
+    stands, and the unit of the ratio times u, which is what rounding the inputs may cost; empty for
+    other functions.
+    """
     height: float
 
 
@@ -422,7 +474,9 @@ def to_numbers(row: Tensor) -> Vector:
 
 
 def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor]:
-    """What the package returns, [n, 1 or 2 or d] by function, and d by Eq. 8 as it stands and by the half chord."""
+    """What the package returns, [n, 1 or 2 or d] by function, and d by Eq. 8 as it stands and by
+    the half chord.
+    """
     manifold = PseudoHyperboloid(space.p, space.q, space.beta)
     distance, dissimilarity = manifold.dist(x, y).double(), manifold.dissimilarity(x, y).double()
     signs, radius = torch.tensor(space.signs, dtype=x.dtype), math.sqrt(-space.beta)
@@ -431,12 +485,15 @@ def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor
     naive = torch.where(a > 1, a.clamp_min(1).acosh(), a.clamp(-1, 1).acos())
     half = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
     return {
-        "exp": manifold.expmap(x, xi), "log": manifold.logmap(x, y).vector,
-        "d": distance[:, None], "D": dissimilarity[:, None],
+        "exp": manifold.expmap(x, xi),
+        "log": manifold.logmap(x, y).vector,
+        "d": distance[:, None],
+        "D": dissimilarity[:, None],
         "d²": torch.stack((manifold.sqdist(x, y).double(), distance.square()), -1),
         "D²": torch.stack((dissimilarity.square(), dissimilarity.square()), -1),
-        "naive": (naive * radius)[:, None], "half chord": (half * (2 * radius))[:, None],
-    }  # fmt: skip
+        "naive": (naive * radius)[:, None],
+        "half chord": (half * (2 * radius))[:, None],
+    }
 
 
 def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
@@ -457,7 +514,8 @@ def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff:
         return False
     space, target = case.space, case.targets[function]
     rounded = to_numbers(x), to_numbers(y)
-    # Forms whose factor depends on the points decide only far out, where the others lose what rounding left.
+    # Forms whose factor depends on the points decide only far out, where the others lose what
+    # rounding left.
     forms = [form for form in FORMS[function] if case.height or form not in LEVEL_FORMS]
     for form in forms:
         a = form.cosine(space, *rounded)
@@ -473,19 +531,31 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
     u = ROUNDOFF[dtype]
     # Farther out nothing is left of ⟨ξ, ξ⟩ and ⟨x, y⟩, whose terms have the size of ‖x‖².
     cases = [case for case in cases if u * case.height**2 < 1e-3]
-    x, xi, y = (to_tensor((getattr(case, name) for case in cases), DTYPES[dtype]) for name in ("x", "xi", "y"))
+    x, xi, y = (
+        to_tensor((getattr(case, name) for case in cases), DTYPES[dtype])
+        for name in ("x", "xi", "y")
+    )
     results = computed(space, x, xi, y)
     for row, case in enumerate(cases):
         for function, target in case.targets.items():
             ratio = error_ratio(to_numbers(results[function][row]), target, u)
-            undecided = u >= target.roundoff or (ratio > BAR and inputs_exceed_bar(case, function, x[row], y[row], u))
+            undecided = u >= target.roundoff or (
+                ratio > BAR and inputs_exceed_bar(case, function, x[row], y[row], u)
+            )
             relative: tuple[float, ...] = ()
             if function == "d":
-                values = (to_numbers(results[name][row])[0] for name in ("d", "naive", "half chord"))
-                errors = (float(abs(v / target.truth[0] - 1)) if mp.isfinite(v) else math.inf for v in values)
+                values = (
+                    to_numbers(results[name][row])[0] for name in ("d", "naive", "half chord")
+                )
+                errors = (
+                    float(abs(v / target.truth[0] - 1)) if mp.isfinite(v) else math.inf
+                    for v in values
+                )
                 relative = (*errors, float(u * target.unit[0] / target.truth[0]))
             about = (dtype, case.suite, case.causal, space, case.norm)
-            yield Record(function.removesuffix("²"), *about, ratio, undecided, relative, case.height)
+            yield Record(
+                function.removesuffix("²"), *about, ratio, undecided, relative, case.height
+            )
 
 
 def study(
@@ -527,24 +597,41 @@ def ratio_text(ratio: float) -> str:
 
 
 def regular_table(records: Sequence[Record]) -> str:
-    groups = grouped((r for r in records if r.suite == REGULAR), lambda r: (r.function, r.causal, r.dtype))
+    groups = grouped(
+        (r for r in records if r.suite == REGULAR), lambda r: (r.function, r.causal, r.dtype)
+    )
     rows = []
     for function, causal in product(FUNCTIONS, ("space-like", "null", "time-like")):
         cells = [groups[function, causal, dtype] for dtype in DTYPES]
-        ratios = [f"{ratio_text(worst(cell))} ({statistics.median(r.ratio for r in cell):.2f})" for cell in cells]
+        ratios = [
+            f"{ratio_text(worst(cell))} ({statistics.median(r.ratio for r in cell):.2f})"
+            for cell in cells
+        ]
         met = "yes" if all(worst(cell) <= BAR for cell in cells) else "**no**"
         rows.append((NAMES[function], causal, *ratios, str(BAR), met))
-    return table(("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES), "bar", "met"), rows)
+    return table(
+        ("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES), "bar", "met"), rows
+    )
 
 
-def worst_table(records: Sequence[Record], first: str, column: Callable[[Record], Any], names: dict[Any, str]) -> str:
-    """The worst ratio: a row for each of something and dtype, a column for each of something else."""
+def worst_table(
+    records: Sequence[Record], first: str, column: Callable[[Record], Any], names: dict[Any, str]
+) -> str:
+    """The worst ratio: a row for each of something and dtype, a column for each of something
+    else.
+    """
     groups = grouped(records, lambda r: (getattr(r, first), r.dtype, column(r)))
     firsts = [each for each in (*FUNCTIONS, *SUITES[1:]) if any(key[0] == each for key in groups)]
     rows = []
     for each, dtype in product(firsts, DTYPES):
         cells = [groups.get((each, dtype, name)) for name in names]
-        rows.append((NAMES.get(each, each), dtype, *(ratio_text(worst(cell)) if cell else "–" for cell in cells)))
+        rows.append(
+            (
+                NAMES.get(each, each),
+                dtype,
+                *(ratio_text(worst(cell)) if cell else "–" for cell in cells),
+            )
+        )
     return table(({"suite": "pairs"}.get(first, first), "dtype", *names.values()), rows)
 
 
@@ -553,7 +640,10 @@ def relative_errors(records: Sequence[Record], dtype: str) -> dict[float, tuple[
     chosen = (r for r in records if r.suite == REGULAR and r.dtype == dtype and r.relative)
     groups = grouped(chosen, lambda r: float(f"{r.norm:.3e}"))
     return {
-        norm: (statistics.median(r.relative[0] for r in group), statistics.median(r.relative[1] for r in group))
+        norm: (
+            statistics.median(r.relative[0] for r in group),
+            statistics.median(r.relative[1] for r in group),
+        )
         for norm, group in sorted(groups.items())
     }
 
@@ -565,30 +655,50 @@ def textbook_table(records: Sequence[Record]) -> str:
         for norm in errors["float64"]
         if math.log10(norm) % 1 == 0
     ]
-    return table(("‖ξ‖₂", *(f"{dtype}, {which}" for dtype in DTYPES for which in ("ours", "textbook"))), rows)
+    return table(
+        ("‖ξ‖₂", *(f"{dtype}, {which}" for dtype in DTYPES for which in ("ours", "textbook"))), rows
+    )
 
 
 def far_out_table(records: Sequence[Record]) -> str:
     """Relative errors of d_γ for near pairs far out, in float64."""
     chosen = [r for r in records if r.suite == FAR_OUT and r.dtype == "float64" and r.relative]
     rows = []
-    for (definite, height), group in sorted(grouped(chosen, lambda r: (r.space.q == 0, r.height)).items()):
+    for (definite, height), group in sorted(
+        grouped(chosen, lambda r: (r.space.q == 0, r.height)).items()
+    ):
         ours, _, plain, rounding = zip(*(r.relative for r in group), strict=True)
-        cells = [statistics.median(ours), max(ours), statistics.median(rounding), statistics.median(plain)]
-        rows.append(("q = 0" if definite else "q ≥ 1", f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells)))
+        cells = [
+            statistics.median(ours),
+            max(ours),
+            statistics.median(rounding),
+            statistics.median(plain),
+        ]
+        rows.append(
+            ("q = 0" if definite else "q ≥ 1", f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells))
+        )
     header = ("spaces", "‖s‖/√\\|β\\|", "ours", "ours, worst", "rounding the inputs", "half chord")
     return table(header, rows)
 
 
 def summary(records: Sequence[Record]) -> Figures:
     """Flat keys for --json."""
-    flat: Figures = {"bar": BAR, "worst": worst(records), "met": worst(records) <= BAR, "judged": len(records)}
+    flat: Figures = {
+        "bar": BAR,
+        "worst": worst(records),
+        "met": worst(records) <= BAR,
+        "judged": len(records),
+    }
     flat["undecided"] = sum(r.undecided for r in records)
-    for (function, dtype, causal), group in grouped(records, lambda r: (r.function, r.dtype, r.causal)).items():
+    for (function, dtype, causal), group in grouped(
+        records, lambda r: (r.function, r.dtype, r.causal)
+    ).items():
         regular = [r for r in group if r.suite == REGULAR]
         flat[f"{function}.{dtype}.{causal}.worst"] = worst(regular)
         flat[f"{function}.{dtype}.{causal}.median"] = statistics.median(r.ratio for r in regular)
-    for (suite, function, dtype), group in grouped(records, lambda r: (r.suite, r.function, r.dtype)).items():
+    for (suite, function, dtype), group in grouped(
+        records, lambda r: (r.suite, r.function, r.dtype)
+    ).items():
         flat[f"{suite.replace(' ', '_')}.{function}.{dtype}.worst"] = worst(group)
     for dtype in DTYPES:
         for norm, (ours, textbook) in relative_errors(records, dtype).items():
@@ -601,9 +711,14 @@ def sections(records: Sequence[Record]) -> dict[str, str]:
     """What is printed, and written between the marks of the page."""
     regular = [r for r in records if r.suite == REGULAR]
     misses = [r for r in records if r.ratio > BAR and not r.undecided]
-    text = f"The bar is met: the largest of {len(records):,} ratios is {ratio_text(worst(records))}."
+    text = (
+        f"The bar is met: the largest of {len(records):,} ratios is {ratio_text(worst(records))}."
+    )
     if misses:
-        text = f"**The bar is missed** {len(misses):,} times, most of all by {max(misses, key=lambda r: r.ratio)}."
+        text = (
+            f"**The bar is missed** {len(misses):,} times, most of all by "
+            f"{max(misses, key=lambda r: r.ratio)}."
+        )
     set_aside = sum(r.undecided for r in records)
     betas = {beta: f"β = {beta:g}" for beta in BETAS}
     hard = [r for r in records if r.suite != REGULAR]
@@ -624,13 +739,20 @@ def plot(records: Sequence[Record], file: Path) -> None:
         for column, label in enumerate(("this package", "textbook")):
             left[f"{label}, {dtype}"] = list(errors), [pair[column] for pair in errors.values()]
     regular = (r for r in records if r.suite == REGULAR)
-    right: dict[str, tuple[Sequence[float], Sequence[float]]] = {f"bar: {BAR}": ([1e-8, 10.0], [BAR, BAR])}
+    right: dict[str, tuple[Sequence[float], Sequence[float]]] = {
+        f"bar: {BAR}": ([1e-8, 10.0], [BAR, BAR])
+    }
     for (function, dtype), group in grouped(regular, lambda r: (r.function, r.dtype)).items():
         by_norm = sorted(grouped(group, lambda r: float(f"{r.norm:.3e}")).items())
-        right[f"{NAMES[function]}, {dtype}"] = [norm for norm, _ in by_norm], [worst(cell) for _, cell in by_norm]
+        right[f"{NAMES[function]}, {dtype}"] = (
+            [norm for norm, _ in by_norm],
+            [worst(cell) for _, cell in by_norm],
+        )
     draw(
         file,
-        Panel("‖ξ‖₂", "median relative error of d_γ", "d_γ: this package and Eq. 8 as it stands", left),
+        Panel(
+            "‖ξ‖₂", "median relative error of d_γ", "d_γ: this package and Eq. 8 as it stands", left
+        ),
         Panel("‖ξ‖₂", "worst error / (u Σ|∂f/∂x_i||x_i|)", "Worst case of each function", right),
     )
 
@@ -639,7 +761,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = parser(__doc__)
     made.add_argument("--samples", type=int, default=2, help="cases per cell (default: 2)")
     made.add_argument("--seed", type=int, default=0)
-    made.add_argument("--docs", type=Path, metavar="DIR", help="write tables to DIR/accuracy.md, and DIR/accuracy.png")
+    made.add_argument(
+        "--docs",
+        type=Path,
+        metavar="DIR",
+        help="write tables to DIR/accuracy.md, and DIR/accuracy.png",
+    )
     options = made.parse_args(arguments)
     if options.samples < 1:
         made.error(f"--samples must be at least 1, got {options.samples}")

@@ -1,4 +1,6 @@
-"""What all benchmarks share: their arguments, figures under flat keys, timing, tables, plots and marks of pages."""
+"""What all benchmarks share: their arguments, figures under flat keys, timing, tables, plots and
+marks of pages.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,21 @@ Figures = dict[str, Any]
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """The arguments of a benchmark, of which ``--json`` is one; its docstring is the help."""
-    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE, under flat keys")
+    made = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures to FILE, under flat keys"
+    )
     return made
 
 
 def add_folder(made: argparse.ArgumentParser) -> None:
     """The option that says where graphs are."""
     default = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "."))
-    made.add_argument("--folder", type=Path, default=default, help="of graphs (or ULTRAHYPERBOLIC_DATA names it)")
+    made.add_argument(
+        "--folder", type=Path, default=default, help="of graphs (or ULTRAHYPERBOLIC_DATA names it)"
+    )
 
 
 def found(folder: Path, name: str) -> Path:
@@ -46,11 +54,15 @@ def found(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / "graphs" / name):
         if path.exists():
             return path
-    raise SystemExit(f"{folder} has no {name}: name a folder that has it with --folder or ULTRAHYPERBOLIC_DATA")
+    raise SystemExit(
+        f"{folder} has no {name}: name a folder that has it with --folder or ULTRAHYPERBOLIC_DATA"
+    )
 
 
 def graph_named(name: str, folder: Path | None = None) -> Graph:
-    """A data set, a file, or a table of the folder (default: what ``ULTRAHYPERBOLIC_DATA`` names)."""
+    """A data set, a file, or a table of the folder (default: what ``ULTRAHYPERBOLIC_DATA``
+    names).
+    """
     from ultrahyperbolic import datasets
     from ultrahyperbolic.graph import read_graph
 
@@ -58,7 +70,9 @@ def graph_named(name: str, folder: Path | None = None) -> Graph:
         return datasets.load(name)
     if Path(name).exists():
         return read_graph(name)
-    return read_graph(found(folder or Path(os.environ.get("ULTRAHYPERBOLIC_DATA", ".")), f"{name}.tsv.gz"))
+    return read_graph(
+        found(folder or Path(os.environ.get("ULTRAHYPERBOLIC_DATA", ".")), f"{name}.tsv.gz")
+    )
 
 
 def load(paths: Iterable[Path]) -> Figures:
@@ -71,11 +85,16 @@ def load(paths: Iterable[Path]) -> Figures:
 
 
 def save(figures: Mapping[str, Value], path: Path | None) -> None:
-    """Write all of them at once, so that an interrupted run leaves a whole file; JSON has neither NaN nor infinity."""
+    """Write all of them at once, so that an interrupted run leaves a whole file; JSON has neither
+    NaN nor infinity.
+    """
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    plain = {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in figures.items()}
+    plain = {
+        key: None if isinstance(v, float) and not math.isfinite(v) else v
+        for key, v in figures.items()
+    }
     beside = path.with_name(f".{path.name}.part")
     beside.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(beside, path)
@@ -85,10 +104,15 @@ def show(figures: Mapping[str, Value], bars: Mapping[str, str] | None = None) ->
     """Print figures one below the other, with what is wanted of them."""
     for key, value in figures.items():
         text = f"{value:.5g}" if isinstance(value, float) else str(value)
-        print(f"  {key:34s} {text:>12}" + (f"  ({bars[key]})" if bars and key in bars else ""), flush=True)
+        print(
+            f"  {key:34s} {text:>12}" + (f"  ({bars[key]})" if bars and key in bars else ""),
+            flush=True,
+        )
 
 
-def finish(figures: Mapping[str, Value], path: Path | None, bars: Mapping[str, str] | None = None) -> None:
+def finish(
+    figures: Mapping[str, Value], path: Path | None, bars: Mapping[str, str] | None = None
+) -> None:
     """Print and write figures."""
     show(figures, bars)
     save(figures, path)
@@ -140,7 +164,9 @@ def print_bars(bars: Sequence[Bar], stem: str = "bars:") -> Figures:
 
 
 def fill(path: Path, texts: Mapping[str, str]) -> None:
-    """Write texts into a page, each between ``<!-- NAME -->`` or ``<!-- NAME: … -->`` and ``<!-- end of NAME -->``."""
+    """Write texts into a page, each between ``<!-- NAME -->`` or ``<!-- NAME: … -->`` and ``<!--
+    end of NAME -->``.
+    """
     page = path.read_text(encoding="utf-8")
     for name, text in texts.items():
         marks = re.compile(rf"(<!-- {name}(?:: [^\n]*?)? -->\n).*?(<!-- end of {name} -->)", re.S)
@@ -196,7 +222,10 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 def peak_bytes() -> float:
     """Resident memory of this process at most, so far."""
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    return float(
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024)
+    )
 
 
 def random_edges(n: int, m: int, seed: int = 0) -> Ints:
@@ -207,6 +236,8 @@ def random_edges(n: int, m: int, seed: int = 0) -> Ints:
 
 
 def power_law_ends(nodes: int, rng: np.random.Generator) -> Callable[[int], Ints]:
-    """Draws pairs [2, size] of nodes whose expected degrees follow a power law with exponent 2.5."""
+    """Draws pairs [2, size] of nodes whose expected degrees follow a power law with exponent
+    2.5.
+    """
     reach = np.cumsum((np.arange(nodes) + 10.0) ** (-1 / 1.5))
     return lambda size: np.searchsorted(reach, rng.random((2, size)) * reach[-1])

@@ -1,18 +1,20 @@
-"""The board: what a user gets by default, on graphs that the method was sought on and on graphs it never saw.
+"""The board: what a user gets by default, on graphs that the method was sought on and on graphs it
+never saw.
 
     python benchmarks/board.py run --half looked --which new,paper --json out/board.json
     python benchmarks/board.py table out/board.json --before old/board.json
 
-``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``)
-and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings of a graph are one batch, and share its
-seconds alike. What the file of ``--json`` holds is not trained again unless ``--again`` says so. ``table`` prints the
-tables of the docs from such files.
+``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=,
+q=)`` does (``new``) and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings
+of a graph are one batch, and share its seconds alike. What the file of ``--json`` holds is not
+trained again unless ``--again`` says so. ``table`` prints the tables of the docs from such files.
 
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
-``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
-``choice``       the geometry that is chosen, against the best that ``--runs`` has
-``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
+``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is
+trained for ``choice``       the geometry that is chosen, against the best that ``--runs`` has
+``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of
+the unseen half
 """
 
 import math
@@ -54,13 +56,24 @@ def run_part(asked: Namespace) -> Figures:
     if set(which) - {"new", "paper"}:
         raise SystemExit(f"--which knows new and paper, got {asked.which}")
     return run(
-        asked.folder, asked.names, asked.geometries, asked.seeds, asked.how, which, asked.json, again=asked.again
+        asked.folder,
+        asked.names,
+        asked.geometries,
+        asked.seeds,
+        asked.how,
+        which,
+        asked.json,
+        again=asked.again,
     )
 
 
 def kept(asked: Namespace) -> Figures:
     """The figures of files, and those of another version as ``before``."""
-    before = {key.replace("/new/", "/before/"): value for key, value in load(asked.before).items() if "/new/" in key}
+    before = {
+        key.replace("/new/", "/before/"): value
+        for key, value in load(asked.before).items()
+        if "/new/" in key
+    }
     return load(asked.files) | before
 
 
@@ -75,7 +88,10 @@ def leaders() -> list[int]:
 
 
 def deltas(loaded: Loaded, trainings: Sequence[Trained], how: How) -> list[Floats]:
-    return [measure(loaded.graph, t.job.geometry, t.points, how.place, t.popularity).delta for t in trainings]
+    return [
+        measure(loaded.graph, t.job.geometry, t.points, how.place, t.popularity).delta
+        for t in trainings
+    ]
 
 
 def said(figures: Mapping[str, Value], stem: str) -> str:
@@ -83,14 +99,26 @@ def said(figures: Mapping[str, Value], stem: str) -> str:
 
 
 def karate(asked: Namespace) -> Figures:
-    """How often a bare ``embed`` ranks both leaders of the club among the first three, and how it fits."""
+    """How often a bare ``embed`` ranks both leaders of the club among the first three, and how it
+    fits.
+    """
     loaded = load_graph("karate")
     trainings = train(loaded, [Job(USUAL, seed) for seed in range(asked.seeds)], "new", asked.how)
     rows = [board_run.figures_of(loaded.graph, each, asked.how.place) for each in trainings]
-    among = [bool(leader_ranks(delta, leaders())[-1] <= 3) for delta in deltas(loaded, trainings, asked.how)]
-    figures: Figures = {"geometry": USUAL.name, "seeds": asked.seeds, "leaders_among_three": mean(among)}
+    among = [
+        bool(leader_ranks(delta, leaders())[-1] <= 3)
+        for delta in deltas(loaded, trainings, asked.how)
+    ]
+    figures: Figures = {
+        "geometry": USUAL.name,
+        "seeds": asked.seeds,
+        "leaders_among_three": mean(among),
+    }
     figures |= {what: mean(row[what] for row in rows if row[what] is not None) for what in MEASURES}
-    print(f"karate, {USUAL.name}: leaders among the first 3 in {sum(among)} of {asked.seeds}; {said(figures, '')}")
+    print(
+        f"karate, {USUAL.name}: leaders among the first 3 in {sum(among)} of {asked.seeds}; "
+        f"{said(figures, '')}"
+    )
     return {f"karate:{what}": value for what, value in figures.items()}
 
 
@@ -103,16 +131,24 @@ def nips(asked: Namespace) -> Figures:
     figures: Figures = {"nips:seeds": asked.seeds}
     for geometry in geometries:
         key, stem = geometry.file_name, f"nips:{geometry.file_name}/"
-        figures |= {f"{stem}{what}": cells.value("nips", key, "new", what) for what in (*MEASURES, "seconds")}
+        figures |= {
+            f"{stem}{what}": cells.value("nips", key, "new", what)
+            for what in (*MEASURES, "seconds")
+        }
         published = (TABLE2.published | TABLE3.published)[key]
         recall, rho = published[ROWS.index("recall_at_1")] / 100, published[ROWS.index("rho_all")]
         figures |= {f"{stem}published_recall_at_1": recall, f"{stem}published_spearman_all": rho}
-        print(f"{geometry.name}: {said(figures, stem)}; the paper has Recall@1 {recall:.3f} and ρ {rho:.3f}")
+        print(
+            f"{geometry.name}: {said(figures, stem)}; the paper has Recall@1 {recall:.3f} and ρ "
+            f"{rho:.3f}"
+        )
     return figures
 
 
 def longer(asked: Namespace) -> Figures:
-    """2N iterations against N; where N is not given, it is the median at convergence, from a run or trained here."""
+    """2N iterations against N; where N is not given, it is the median at convergence, from a run or
+    trained here.
+    """
     n, words = asked.how.iterations, (asked.folder, asked.names, asked.geometries, asked.seeds)
     if n is None:
         runs = load(asked.runs) or run(*words, asked.how)
@@ -124,7 +160,9 @@ def longer(asked: Namespace) -> Figures:
     for geometry in asked.geometries:
         changes = []
         for what, word in MEASURES.items():
-            one, two = (c.several(asked.names, geometry.file_name, ["new"], what)[0] for c in (short, long))
+            one, two = (
+                c.several(asked.names, geometry.file_name, ["new"], what)[0] for c in (short, long)
+            )
             key = f"longer:{geometry.file_name}/{what}"
             figures |= {f"{key}/one": one, f"{key}/two": two}
             if not math.isnan(two - one):
@@ -135,7 +173,9 @@ def longer(asked: Namespace) -> Figures:
 
 
 def choice(asked: Namespace) -> Figures:
-    """The geometry that is chosen, against the best of those that ``run`` trained, and what it costs."""
+    """The geometry that is chosen, against the best of those that ``run`` trained, and what it
+    costs.
+    """
     cells, place = Cells(load(asked.runs)), asked.how.place
     figures: Figures = {}
     differences: dict[str, list[float]] = {}
@@ -149,7 +189,9 @@ def choice(asked: Namespace) -> Figures:
         }
         fixed = {key: value for key, value in trained.items() if not math.isnan(value)}
         if not fixed:
-            raise SystemExit(f"no score of {name} in a fixed geometry: give the file of run with --runs")
+            raise SystemExit(
+                f"no score of {name} in a fixed geometry: give the file of run with --runs"
+            )
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
         options = complete({"iterations": asked.how.iterations, **vars(place)})
@@ -160,26 +202,45 @@ def choice(asked: Namespace) -> Figures:
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()
-            scores.append(score(measure(graph, geometry, points, place, embedding.popularity).measures))
+            scores.append(
+                score(measure(graph, geometry, points, place, embedding.popularity).measures)
+            )
             chosen.append(geometry.name)
             ratios.append(spent / alone)
-            where: dict[str, Any] = {"device": place.device, "threads": place.threads, "quiet": True}
+            where: dict[str, Any] = {
+                "device": place.device,
+                "threads": place.threads,
+                "quiet": True,
+            }
             where |= {} if asked.iterations is None else {"iterations": asked.iterations}
             agree.append(select(graph, dim=DIM, seed=seed, **where).best == geometry)
         figures |= {
-            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/score": mean(scores),
-            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_score": fixed[best],
-            f"{stem}/time_ratio": mean(ratios), f"{stem}/select_agrees": mean(agree),
-        }  # fmt: skip
+            f"{stem}/geometry": ", ".join(sorted(set(chosen))),
+            f"{stem}/score": mean(scores),
+            f"{stem}/best_geometry": KEYS[best].name,
+            f"{stem}/best_score": fixed[best],
+            f"{stem}/time_ratio": mean(ratios),
+            f"{stem}/select_agrees": mean(agree),
+        }
         differences.setdefault(loaded.half, []).append(mean(scores) - fixed[best])
         print(
-            f"{name}: {figures[f'{stem}/geometry']}, score {mean(scores):.3f} against {fixed[best]:.3f} of "
-            f"{KEYS[best].name}; {mean(ratios):.2f} times one training; select agrees in {mean(agree):.0%}", flush=True,
-        )  # fmt: skip
+            f"{name}: {figures[f'{stem}/geometry']}, score {mean(scores):.3f} against "
+            f"{fixed[best]:.3f} of "
+            f"{KEYS[best].name}; {mean(ratios):.2f} times one training; select agrees in "
+            f"{mean(agree):.0%}",
+            flush=True,
+        )
     figures |= {f"choice:{half}/difference": mean(values) for half, values in differences.items()}
-    figures["choice:least_difference"] = min(value for values in differences.values() for value in values)
-    for name, end, worst in (("most_time_ratio", "/time_ratio", max), ("select_agrees", "/select_agrees", min)):
-        figures[f"choice:{name}"] = worst(value for key, value in figures.items() if key.endswith(end))
+    figures["choice:least_difference"] = min(
+        value for values in differences.values() for value in values
+    )
+    for name, end, worst in (
+        ("most_time_ratio", "/time_ratio", max),
+        ("select_agrees", "/select_agrees", min),
+    ):
+        figures[f"choice:{name}"] = worst(
+            value for key, value in figures.items() if key.endswith(end)
+        )
     return figures
 
 
@@ -193,7 +254,9 @@ def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
 
 
 def depth(asked: Namespace) -> Figures:
-    """Whether δ follows the depth below the root, which nothing was trained on, beside centralities of the graph."""
+    """Whether δ follows the depth below the root, which nothing was trained on, beside centralities
+    of the graph.
+    """
     figures: Figures = {}
     for name in asked.graphs or ("karate", *depths_known()):
         loaded = load_graph(name, asked.folder)
@@ -204,22 +267,32 @@ def depth(asked: Namespace) -> Figures:
             "centrality": centrality_of(graph).values,
         }
         others = {other: central(loaded, score) for other, score in scores.items()}
-        figures |= board_run.about(loaded) | {f"{stem}/{other}": value for other, value in others.items()}
+        figures |= board_run.about(loaded) | {
+            f"{stem}/{other}": value for other, value in others.items()
+        }
         print(f"{name}: " + ", ".join(f"{other} {value:.3f}" for other, value in others.items()))
         jobs = [Job(geometry, seed) for geometry in asked.geometries for seed in range(asked.seeds)]
         sums = deltas(loaded, train(loaded, jobs, "new", asked.how), asked.how)
         for geometry in asked.geometries:
-            mine = [delta for job, delta in zip(jobs, sums, strict=True) if job.geometry == geometry]
+            mine = [
+                delta for job, delta in zip(jobs, sums, strict=True) if job.geometry == geometry
+            ]
             with_depth = mean(central(loaded, -delta) for delta in mine)
             with_strength = mean(spearman(graph.strength, -delta) for delta in mine)
             key = f"{stem}/{geometry.file_name}"
             figures |= {f"{key}/depth": with_depth, f"{key}/spearman_all": with_strength}
-            print(f"  {geometry.name}: with depth {with_depth:.3f}, with strength {with_strength:.3f}", flush=True)
+            print(
+                f"  {geometry.name}: with depth {with_depth:.3f}, with strength "
+                f"{with_strength:.3f}",
+                flush=True,
+            )
     return figures
 
 
 def central(loaded: Loaded, score: Floats) -> float:
-    """How well a score says what is known: ρ with minus depth; of the club, the share of members below its leaders."""
+    """How well a score says what is known: ρ with minus depth; of the club, the share of members
+    below its leaders.
+    """
     if loaded.name == "karate":
         others = np.delete(score, leaders())
         return mean(float((others < score[leader]).mean()) for leader in leaders())
@@ -230,9 +303,14 @@ def central(loaded: Loaded, score: Floats) -> float:
 
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
-    "run": run_part, "table": table_part, "karate": karate, "nips": nips, "longer": longer, "choice": choice,
+    "run": run_part,
+    "table": table_part,
+    "karate": karate,
+    "nips": nips,
+    "longer": longer,
+    "choice": choice,
     "depth": depth,
-}  # fmt: skip
+}
 
 
 def main() -> None:
@@ -240,15 +318,42 @@ def main() -> None:
     made.add_argument("part", choices=PARTS)
     made.add_argument("files", nargs="*", type=Path, help="of table: what was measured")
     add_folder(made)
-    made.add_argument("--half", choices=("looked", "unseen", "both"), default="looked", help="(default: looked)")
+    made.add_argument(
+        "--half", choices=("looked", "unseen", "both"), default="looked", help="(default: looked)"
+    )
     made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
-    made.add_argument("--geometries", nargs="+", default=list(KEYS), choices=KEYS, metavar="KEY", help=", ".join(KEYS))
-    made.add_argument("--which", default="new", help="of run: new, paper, or both with a comma (default: new)")
+    made.add_argument(
+        "--geometries",
+        nargs="+",
+        default=list(KEYS),
+        choices=KEYS,
+        metavar="KEY",
+        help=", ".join(KEYS),
+    )
+    made.add_argument(
+        "--which", default="new", help="of run: new, paper, or both with a comma (default: new)"
+    )
     made.add_argument("--seeds", type=int, help="3; 100 of karate")
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
-    made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
-    made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
-    made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
+    made.add_argument(
+        "--before",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="of run, by another version",
+    )
+    made.add_argument(
+        "--runs",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="of run, for choice and longer",
+    )
+    made.add_argument(
+        "--again", action="store_true", help="of run: train what the file holds already, too"
+    )
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--threads", type=int, help="of the CPU (default: all)")
     asked = made.parse_args()
@@ -256,7 +361,9 @@ def main() -> None:
         torch.set_num_threads(asked.threads)
     asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations)
     asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
-    asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
+    asked.geometries = [
+        geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries
+    ]
     asked.names = asked.graphs or of_half(asked.half)
     save(PARTS[asked.part](asked), asked.json)
 

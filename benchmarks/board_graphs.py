@@ -30,10 +30,14 @@ def cora(folder: Path) -> tuple[Graph, None]:
 
 
 def mammals(folder: Path) -> tuple[Graph, Ints]:
-    """Every synset tied with all that it is a kind of; depth counts direct steps below mammal, the fewest."""
+    """Every synset tied with all that it is a kind of; depth counts direct steps below mammal, the
+    fewest.
+    """
     graph = nouns.wordnet("mammals")
     keys, _, below, above = nouns._read(nouns._find(None))
-    depth = depth_below(zip(below.tolist(), above.tolist(), strict=True), len(keys), keys.index("mammal%1:05:00::"))
+    depth = depth_below(
+        zip(below.tolist(), above.tolist(), strict=True), len(keys), keys.index("mammal%1:05:00::")
+    )
     places = {key: place for place, key in enumerate(keys)}
     return graph, depth[[places[str(key)] for key in graph.ids]]
 
@@ -44,7 +48,9 @@ def phenotype_rows(folder: Path) -> list[list[str]]:
 
 
 def phenotypes(folder: Path) -> tuple[Graph, Ints]:
-    """Terms tied with what they are a kind of; depth counts steps below the one term that is no kind of another."""
+    """Terms tied with what they are a kind of; depth counts steps below the one term that is no
+    kind of another.
+    """
     graph, rows = read_graph(found(folder, "phenotypes.tsv.gz")), phenotype_rows(folder)
     (root,) = {parent for _, parent in rows} - {child for child, _ in rows}
     places = {str(node): place for place, node in enumerate(graph.ids)}
@@ -54,14 +60,27 @@ def phenotypes(folder: Path) -> tuple[Graph, Ints]:
 
 READ: dict[str, Callable[[Path], tuple[Graph, Ints | None]]] = {
     "nips": lambda folder: (datasets.nips(found(folder, "nips_edges.txt")), None),
-    "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
-}  # fmt: skip
+    "cora": cora,
+    "mammals": mammals,
+    "phenotypes": phenotypes,
+}
 HALVES: Mapping[Half, Sequence[str]] = {
-    "looked": ("karate", "lesmis", "davis", "nips", "airports", "celegans", "football", "netscience"),
+    "looked": (
+        "karate",
+        "lesmis",
+        "davis",
+        "nips",
+        "airports",
+        "celegans",
+        "football",
+        "netscience",
+    ),
     "unseen": ("dolphins", "polbooks", "adjnoun", "jazz", "cora", "mammals"),
     "apart": ("phenotypes",),
 }
-HALF = {name: half for half, names in HALVES.items() for name in names} | {n: g.half for n, g in GENERATED.items()}
+HALF = {name: half for half, names in HALVES.items() for name in names} | {
+    n: g.half for n, g in GENERATED.items()
+}
 
 
 def of_half(half: str) -> list[str]:
@@ -87,5 +106,7 @@ def load_graph(name: str, folder: Path = Path()) -> Loaded:
         raise SystemExit(f"no file and no graph is called {name}: there are {', '.join(HALF)}")
     # Nodes are numbers, and so are those of all graphs here.
     weights = graph.weights if len(graph.capacities) > 1 else None
-    plain = Graph.from_arrays(graph.edges[:, 0], graph.edges[:, 1], weights, ids=graph.n_nodes, name=name)
+    plain = Graph.from_arrays(
+        graph.edges[:, 0], graph.edges[:, 1], weights, ids=graph.n_nodes, name=name
+    )
     return Loaded(name, HALF.get(name, "apart"), plain, depth)

@@ -1,4 +1,6 @@
-"""Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables of what was kept."""
+"""Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables of what was
+kept.
+"""
 
 import math
 import time
@@ -23,7 +25,12 @@ from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.presets import coauthor_settings
 from ultrahyperbolic.training.train import embed_many
 
-GEOMETRIES = [*(Geometry(p, 4 - p) for p in range(4, -1, -1)), Geometry(flat=4), Geometry(3, 3), Geometry(6, 0)]
+GEOMETRIES = [
+    *(Geometry(p, 4 - p) for p in range(4, -1, -1)),
+    Geometry(flat=4),
+    Geometry(3, 3),
+    Geometry(6, 0),
+]
 KEYS = {geometry.file_name: geometry for geometry in GEOMETRIES}
 MEASURES = {
     "map": "mAP",
@@ -71,7 +78,9 @@ def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Tra
     configs = [_config(loaded, job, which, how) for job in jobs]
     batches: dict[tuple[object, ...], list[int]] = {}
     for k, c in enumerate(configs):
-        batches.setdefault((c.iterations, c.stop, c.best_every, c.step_back, c.finish), []).append(k)
+        batches.setdefault((c.iterations, c.stop, c.best_every, c.step_back, c.finish), []).append(
+            k
+        )
     for batch in batches.values():
         kinds = {(configs[k].geometry, configs[k].optimizer): configs[k] for k in batch}
         short = [replace(config, iterations=20) for config in kinds.values()]
@@ -82,8 +91,13 @@ def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Tra
         for k, embedding in zip(batch, embeddings, strict=True):
             result, points = embedding.record.result, np.array(embedding.points, dtype=np.float64)
             assert result is not None
-            start, final = (math.nan if loss is None else loss for loss in (result.start_loss, result.final_loss))
-            trained[k] = Trained(jobs[k], points, embedding.popularity, result.iterations, start, final, seconds)
+            start, final = (
+                math.nan if loss is None else loss
+                for loss in (result.start_loss, result.final_loss)
+            )
+            trained[k] = Trained(
+                jobs[k], points, embedding.popularity, result.iterations, start, final, seconds
+            )
     return [trained[k] for k in range(len(jobs))]
 
 
@@ -94,7 +108,13 @@ def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
         authors = configured(recipe, p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed)
         return replace(authors, iterations=how.iterations or authors.iterations)
     recipe = {"preset": "paper"} if paper else {}
-    asked = {"iterations": how.iterations, "stop": how.stop, "seed": job.seed, **recipe, **vars(how.place)}
+    asked = {
+        "iterations": how.iterations,
+        "stop": how.stop,
+        "seed": job.seed,
+        **recipe,
+        **vars(how.place),
+    }
     (config,) = configure(Plan(geometry, complete(asked)), loaded.graph)
     return config
 
@@ -111,7 +131,11 @@ def together(graph: Graph, configs: Sequence[TrainingConfig], place: Machine) ->
 
 
 def measure(
-    graph: Graph, geometry: Geometry, points: Floats, place: Machine, popularity: Floats | None = None
+    graph: Graph,
+    geometry: Geometry,
+    points: Floats,
+    place: Machine,
+    popularity: Floats | None = None,
 ) -> OverPairs:
     device = place.torch_device
     there, manifold = torch.from_numpy(points).to(device), geometry.manifold.to(device)
@@ -120,11 +144,17 @@ def measure(
 
 def figures_of(graph: Graph, trained: Trained, place: Machine) -> Figures:
     finite = bool(np.isfinite([*trained.points.flat, trained.start, trained.final]).all())
-    kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations, "finite": int(finite)}
+    kept: Figures = {
+        "seconds": trained.seconds,
+        "iterations": trained.iterations,
+        "finite": int(finite),
+    }
     kept["returned_start"] = int(trained.final == trained.start > 0.0)
     measures = {}
     if finite:
-        measures = measure(graph, trained.job.geometry, trained.points, place, trained.popularity).measures
+        measures = measure(
+            graph, trained.job.geometry, trained.points, place, trained.popularity
+        ).measures
     return kept | {name: measures.get(name) for name in MEASURES}
 
 
@@ -136,31 +166,56 @@ def about(loaded: Loaded) -> Figures:
 
 
 def run(
-    folder: Path, names: Sequence[str], geometries: Sequence[Geometry], seeds: int, how: How,
-    which: Sequence[str] = ("new",), path: Path | None = None, *, again: bool = False,
-) -> Figures:  # fmt: skip
-    """Train what the file does not hold yet, and write it after every graph; return all that it holds then."""
+    folder: Path,
+    names: Sequence[str],
+    geometries: Sequence[Geometry],
+    seeds: int,
+    how: How,
+    which: Sequence[str] = ("new",),
+    path: Path | None = None,
+    *,
+    again: bool = False,
+) -> Figures:
+    """Train what the file does not hold yet, and write it after every graph; return all that it
+    holds then.
+    """
     kept = load([path] if path else [])
     settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop}
     if any(kept.get(key, value) != value for key, value in settings.items()):
-        raise SystemExit(f"{path} was trained with other iterations or another stop: name another file")
+        raise SystemExit(
+            f"{path} was trained with other iterations or another stop: name another file"
+        )
     kept |= settings
     began = time.monotonic()
     for done, name in enumerate(names, 1):
         loaded = load_graph(name, folder)
         kept |= about(loaded)
         for each in which:
-            stems = {Job(g, seed): f"{name}/{g.file_name}/{each}/{seed}" for g in geometries for seed in range(seeds)}
+            stems = {
+                Job(g, seed): f"{name}/{g.file_name}/{each}/{seed}"
+                for g in geometries
+                for seed in range(seeds)
+            }
             jobs = [job for job, stem in stems.items() if again or f"{stem}/seconds" not in kept]
             if jobs:
                 for trained in train(loaded, jobs, each, how):
                     measured = figures_of(loaded.graph, trained, how.place)
-                    kept |= {f"{stems[trained.job]}/{what}": value for what, value in measured.items()}
+                    kept |= {
+                        f"{stems[trained.job]}/{what}": value for what, value in measured.items()
+                    }
                 save(kept, path)
             words = (*MEASURES, "seconds")
-            means = {what: mean(number(kept, f"{stem}/{what}") for stem in stems.values()) for what in words}
-            said = ", ".join(f"{MEASURES.get(what, what)} {value:.3f}" for what, value in means.items())
-            head = f"[{done} of {len(names)}, {(time.monotonic() - began) / 60:.1f} min] {name}, {WHICH[each]}"
+            means = {
+                what: mean(number(kept, f"{stem}/{what}") for stem in stems.values())
+                for what in words
+            }
+            said = ", ".join(
+                f"{MEASURES.get(what, what)} {value:.3f}" for what, value in means.items()
+            )
+            head = (
+                f"[{done} of {len(names)}, {(time.monotonic() - began) / 60:.1f} min] {name}, "
+                f"{WHICH[each]}"
+            )
             print(f"{head}: {len(jobs)} trained; {said}", flush=True)
     return kept
 
@@ -182,18 +237,29 @@ class Cells:
         return [graph for graph in self.graphs if self.figures[f"{graph}/half"] == half]
 
     def value(self, graph: str, geometry: str, which: str, measure: str) -> float:
-        """The mean of a measure over the seeds; NaN where nothing was trained or it is not defined."""
+        """The mean of a measure over the seeds; NaN where nothing was trained or it is not
+        defined.
+        """
         seeds = self._seeds.get((graph, geometry, which), [])
-        return mean(number(self.figures, f"{graph}/{geometry}/{which}/{seed}/{measure}") for seed in seeds)
+        return mean(
+            number(self.figures, f"{graph}/{geometry}/{which}/{seed}/{measure}") for seed in seeds
+        )
 
-    def several(self, graphs: Sequence[str], geometry: str, which: Sequence[str], measure: str) -> list[float]:
-        """The means over the graphs on which all of some trainings have the measure, one per training."""
+    def several(
+        self, graphs: Sequence[str], geometry: str, which: Sequence[str], measure: str
+    ) -> list[float]:
+        """The means over the graphs on which all of some trainings have the measure, one per
+        training.
+        """
         rows = [[self.value(graph, geometry, each, measure) for each in which] for graph in graphs]
         whole = [row for row in rows if not any(map(math.isnan, row))]
         return [mean(row[k] for row in whole) for k in range(len(which))]
 
 
-HALVES = {"looked": "Looked at while the method was sought", "unseen": "Not looked at before it was frozen"}
+HALVES = {
+    "looked": "Looked at while the method was sought",
+    "unseen": "Not looked at before it was frozen",
+}
 MIXED = ("Q2_2", "Q3_3")
 
 
@@ -202,9 +268,13 @@ def shown(geometry: str) -> str:
 
 
 def tables(figures: Mapping[str, Value]) -> str:
-    """The means over each half by geometry, then every graph of the true ultrahyperbolic geometries."""
+    """The means over each half by geometry, then every graph of the true ultrahyperbolic
+    geometries.
+    """
     cells, columns = Cells(figures), (*MEASURES, "seconds")
-    which = [which for which in WHICH if any(key.endswith(f"/{which}/0/seconds") for key in figures)]
+    which = [
+        which for which in WHICH if any(key.endswith(f"/{which}/0/seconds") for key in figures)
+    ]
     header = [*MEASURES.values(), "seconds"]
     lines = [f"Each cell: {' / '.join(WHICH[each] for each in which)}.", ""]
 
@@ -214,11 +284,22 @@ def tables(figures: Mapping[str, Value]) -> str:
     for half, title in HALVES.items():
         graphs = cells.half(half)
         if graphs:
-            rows = [row(shown(g), (cells.several(graphs, g, which, what) for what in columns)) for g in KEYS]
-            lines += [f"### {title}: means over {len(graphs)} graphs", "", table(["geometry", *header], rows), ""]
+            rows = [
+                row(shown(g), (cells.several(graphs, g, which, what) for what in columns))
+                for g in KEYS
+            ]
+            lines += [
+                f"### {title}: means over {len(graphs)} graphs",
+                "",
+                table(["geometry", *header], rows),
+                "",
+            ]
     for geometry in MIXED:
         rows = [
-            row(graph + mark, ([cells.value(graph, geometry, each, what) for each in which] for what in columns))
+            row(
+                graph + mark,
+                ([cells.value(graph, geometry, each, what) for each in which] for what in columns),
+            )
             for half, mark in (("looked", ""), ("unseen", " *"))
             for graph in cells.half(half)
         ]

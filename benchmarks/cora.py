@@ -2,11 +2,12 @@
 
     python benchmarks/cora.py --seeds 10 --json out/cora.json
 
-The network is two graph convolutions, each followed by tanh (or ``--activation``), and a linear head: features -> M
--> M -> 7 classes, with M flat, hyperbolic, ultrahyperbolic or a sphere of dimension 4; all else is the same. The split
-is the public one (140 papers to train, 500 to validate, 1,000 to test). A run counts with its epoch of highest
-validation accuracy; the setting of a geometry is the one of highest mean over the first three seeds. ``cora.npz`` comes
-from the folder that ``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
+The network is two graph convolutions, each followed by tanh (or ``--activation``), and a linear
+head: features -> M -> M -> 7 classes, with M flat, hyperbolic, ultrahyperbolic or a sphere of
+dimension 4; all else is the same. The split is the public one (140 papers to train, 500 to
+validate, 1,000 to test). A run counts with its epoch of highest validation accuracy; the setting of
+a geometry is the one of highest mean over the first three seeds. ``cora.npz`` comes from the folder
+that ``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
 """
 
 import itertools
@@ -28,7 +29,10 @@ import ultrahyperbolic as uh
 RATES = (0.01, 0.03, 0.1)
 DECAYS = (5e-4, 5e-3)
 DROPOUT = 0.5
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "leaky_relu": functional.leaky_relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "leaky_relu": functional.leaky_relu,
+}
 EVERY = 4  # epochs between looks at validation
 TUNED = 3  # seeds by which a setting is chosen
 
@@ -53,15 +57,21 @@ class Cora(NamedTuple):
         n, columns = len(labels), int(read["n_features"])
         places = torch.stack((read["feature_rows"], read["feature_cols"]))
         values = 1.0 / torch.bincount(places[0], minlength=n)[places[0]].float()
-        features = torch.sparse_coo_tensor(places, values, (n, columns), check_invariants=True).coalesce()
-        edges, weights = uh.nn.normalized_edges(torch.cat((ties, ties.flip(0)), dim=1), n, dtype=torch.float32)
+        features = torch.sparse_coo_tensor(
+            places, values, (n, columns), check_invariants=True
+        ).coalesce()
+        edges, weights = uh.nn.normalized_edges(
+            torch.cat((ties, ties.flip(0)), dim=1), n, dtype=torch.float32
+        )
         return cls(features, edges, weights, labels, read["train"], read["val"], read["test"])
 
 
 class Network(nn.Module):
     """Two graph convolutions through a manifold, and a linear head."""
 
-    def __init__(self, n_features: int, manifold: uh.Manifold, activation: str, n_classes: int = 7) -> None:
+    def __init__(
+        self, n_features: int, manifold: uh.Manifold, activation: str, n_classes: int = 7
+    ) -> None:
         super().__init__()
         self.first = uh.nn.PseudoGraphConv(uh.Euclidean(n_features), manifold, normalize=False)
         self.activation = uh.nn.PseudoActivation(manifold, ACTIVATIONS[activation])
@@ -73,14 +83,18 @@ class Network(nn.Module):
         x = cora.features
         if self.training:
             values = functional.dropout(x.values(), DROPOUT)
-            x = torch.sparse_coo_tensor(x.indices(), values, x.shape, is_coalesced=True, check_invariants=False)
+            x = torch.sparse_coo_tensor(
+                x.indices(), values, x.shape, is_coalesced=True, check_invariants=False
+            )
         x = self.activation(self.first(x, cora.edges, cora.weights))
         scores: Tensor = self.head(self.activation(self.second(x, cora.edges, cora.weights)))
         return scores
 
 
 def geometries() -> dict[str, uh.Manifold]:
-    return {"R^4": uh.Euclidean(4)} | {f"Q^{{{p},{4 - p}}}": uh.PseudoHyperboloid(p, 4 - p) for p in range(4, -1, -1)}
+    return {"R^4": uh.Euclidean(4)} | {
+        f"Q^{{{p},{4 - p}}}": uh.PseudoHyperboloid(p, 4 - p) for p in range(4, -1, -1)
+    }
 
 
 class Task(NamedTuple):
@@ -91,7 +105,9 @@ class Task(NamedTuple):
     activation: str
 
 
-def run(task: Task, manifold: uh.Manifold, seed: int, rate: float, decay: float) -> tuple[float, float]:
+def run(
+    task: Task, manifold: uh.Manifold, seed: int, rate: float, decay: float
+) -> tuple[float, float]:
     """Validation and test accuracy in the epoch in which the former is highest."""
     torch.manual_seed(seed)
     cora = task.cora
@@ -141,12 +157,20 @@ def main() -> None:
     options = made.parse_args()
     torch.set_num_threads(1)
     task = Task(Cora.read(), options.epochs, options.activation)
-    figures: Figures = {"seeds": options.seeds, "epochs": options.epochs, "activation": options.activation}
+    figures: Figures = {
+        "seeds": options.seeds,
+        "epochs": options.epochs,
+        "activation": options.activation,
+    }
     rows = []
     for name, manifold in geometries().items():
         begun = time.perf_counter()
         chosen = compared(task, manifold, options.seeds)
-        mine: Figures = {"lr": chosen.lr, "weight_decay": chosen.weight_decay, "seconds": time.perf_counter() - begun}
+        mine: Figures = {
+            "lr": chosen.lr,
+            "weight_decay": chosen.weight_decay,
+            "seconds": time.perf_counter() - begun,
+        }
         for what, values in (("test", chosen.test), ("validation", chosen.validation)):
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
             mine |= {what: statistics.mean(values), f"{what}_spread": spread}

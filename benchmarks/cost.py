@@ -1,14 +1,17 @@
-"""What a training costs as graphs, dimensions, samples, devices and processes grow: ``python benchmarks/cost.py PART``.
+"""What a training costs as graphs, dimensions, samples, devices and processes grow: ``python
+benchmarks/cost.py PART``.
 
-``scaling``      the exact objective on the CPU against nodes and coordinates, five random ties per node
-``gpu``          the CUDA engine: errors against the reference, an iteration on NIPS (``--data``), the pass over all
+``scaling``      the exact objective on the CPU against nodes and coordinates, five random ties per
+node ``gpu``          the CUDA engine: errors against the reference, an iteration on NIPS
+(``--data``), the pass over all
                  pairs against the limit of the card, and how its time and memory grow
-``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per second
-``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
-``large``        millions of nodes: made up, trained, and judged by hidden ties and by samples
-``whole``        the command ``embed`` on files of graphs, with its time and its measures, by one seed or several
-``distributed``  one process against several of one thread each
-``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs beside torch's
+``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per
+second ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the
+number of ties ``large``        millions of nodes: made up, trained, and judged by hidden ties and
+by samples ``whole``        the command ``embed`` on files of graphs, with its time and its
+measures, by one seed or several ``distributed``  one process against several of one thread each
+``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs
+beside torch's
 
 Slopes are those of log cost over log size. What is compared computes on the same number of threads.
 """
@@ -66,7 +69,9 @@ COORDINATES = (3, 5, 10, 20, 40)
 
 
 def scaling(options: Options) -> Figures:
-    """The smoothed dissimilarity at two temperatures; slopes from 3,000 nodes and from five coordinates on."""
+    """The smoothed dissimilarity at two temperatures; slopes from 3,000 nodes and from five
+    coordinates on.
+    """
     from ultrahyperbolic.engines.numba.engine import NumbaEngine
     from ultrahyperbolic.pairs import usable_threads
 
@@ -96,8 +101,8 @@ def scaling(options: Options) -> Figures:
     return figures
 
 
-# Operations of one pair: three per coordinate (difference, square, gradient), and these for D_γ with its slope, exp and
-# what adds them up, at 128 a multiprocessor and clock.
+# Operations of one pair: three per coordinate (difference, square, gradient), and these for D_γ
+# with its slope, exp and what adds them up, at 128 a multiprocessor and clock.
 OPERATIONS = 42
 GPU_NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 DIMENSIONS = (3, 5, 10, 16, 32, 64)
@@ -105,7 +110,9 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 
 
 def gpu(options: Options) -> Figures:
-    """Needs torch, triton and numpy alone; rates are of ordered pairs, the sweep for the nearest pair included."""
+    """Needs torch, triton and numpy alone; rates are of ordered pairs, the sweep for the nearest
+    pair included.
+    """
     if not torch.cuda.is_available():
         raise SystemExit("this part needs a CUDA device, and torch finds none")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
@@ -114,14 +121,30 @@ def gpu(options: Options) -> Figures:
         figures |= (found := part())
         show(found, BARS)
     if options.plot:
-        by_n = {key: [figures[f"{key}_n{n}"] for n in GPU_NODES] for key in ("pass_ms", "memory_mib")}
+        by_n = {
+            key: [figures[f"{key}_n{n}"] for n in GPU_NODES] for key in ("pass_ms", "memory_mib")
+        }
         wide = [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS]
-        titles = {key: f"exponent {figures[key]:.2f}" for key in ("slope_n", "slope_memory", "slope_d")}
+        titles = {
+            key: f"exponent {figures[key]:.2f}" for key in ("slope_n", "slope_memory", "slope_d")
+        }
         bench.draw(
             options.plot,
-            Panel("nodes", "ms a pass, d = 5", titles["slope_n"], {"": (GPU_NODES, by_n["pass_ms"])}),
-            Panel("nodes", "MiB", f"{titles['slope_memory']} from 1e5 on", {"": (GPU_NODES, by_n["memory_mib"])}),
-            Panel("coordinates d", "ms a pass, 30,000 nodes", titles["slope_d"], {"": (DIMENSIONS, wide)}),
+            Panel(
+                "nodes", "ms a pass, d = 5", titles["slope_n"], {"": (GPU_NODES, by_n["pass_ms"])}
+            ),
+            Panel(
+                "nodes",
+                "MiB",
+                f"{titles['slope_memory']} from 1e5 on",
+                {"": (GPU_NODES, by_n["memory_mib"])},
+            ),
+            Panel(
+                "coordinates d",
+                "ms a pass, 30,000 nodes",
+                titles["slope_d"],
+                {"": (DIMENSIONS, wide)},
+            ),
         )
     return figures
 
@@ -151,9 +174,14 @@ def pass_milliseconds(n: int, d: int, repeats: int, *, smoothed: bool = False) -
     factors = torch.full((1, d), 0.25, dtype=torch.float32, **cuda)
     factors[0, :2] *= -1.0
     schedule = torch.tensor([[[0.5], [0.1], [1e-6], [1e9]]], dtype=torch.float64, **cuda)
-    radius, iteration = torch.ones(1, dtype=torch.float64, **cuda), torch.zeros(1, dtype=torch.int64, **cuda)
+    radius, iteration = (
+        torch.ones(1, dtype=torch.float64, **cuda),
+        torch.zeros(1, dtype=torch.int64, **cuda),
+    )
     pair_points = passes.pair_points(points.T.contiguous().to("cuda")[None], radius).contiguous()
-    return device_milliseconds(partial(passes.launch, pair_points, factors, radius, schedule, iteration), repeats)
+    return device_milliseconds(
+        partial(passes.launch, pair_points, factors, radius, schedule, iteration), repeats
+    )
 
 
 def gpu_errors() -> Figures:
@@ -163,7 +191,9 @@ def gpu_errors() -> Figures:
 
     worst = dict.fromkeys(PRECISIONS, 0.0)
     pairs, signatures = random_pairs(700, 3500), ((4, 0), (3, 1), (2, 2), (0, 4), (9, 4))
-    for (p, q), beta, spread, tau in product(signatures, (-0.25, -1.0, -4.0), (0.3, 0.7, 1.5), (1.0, 0.01)):
+    for (p, q), beta, spread, tau in product(
+        signatures, (-0.25, -1.0, -4.0), (0.3, 0.7, 1.5), (1.0, 0.01)
+    ):
         manifold = PseudoHyperboloid(p, q, beta)
         points = points_of(manifold, 700, spread)
         state = BatchState.start([points.numpy()])
@@ -174,7 +204,9 @@ def gpu_errors() -> Figures:
             got = TritonEngine(pairs, [spec], precision=precision).evaluate(state)
             gradient = manifold.egrad2rgrad(points, torch.from_numpy(got.gradient[0]))
             error = float((gradient - true).abs().max() / true.abs().max())
-            worst[precision] = max(worst[precision], error, abs(float(got.loss[0] / expected.loss[0]) - 1.0))
+            worst[precision] = max(
+                worst[precision], error, abs(float(got.loss[0] / expected.loss[0]) - 1.0)
+            )
     return {f"error_{precision}": error for precision, error in worst.items()}
 
 
@@ -187,14 +219,20 @@ def gpu_nips(path: Path | None) -> Figures:
         return {}
     rows, manifold = np.loadtxt(path), PseudoHyperboloid(3, 1)
     first, second = rows[:, :2].astype(np.int64).T - 1
-    pairs = RankedPairs.of(Graph.from_arrays(first, second, rows[:, 2], ids=int(max(first.max(), second.max())) + 1))
-    start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    pairs = RankedPairs.of(
+        Graph.from_arrays(first, second, rows[:, 2], ids=int(max(first.max(), second.max())) + 1)
+    )
+    start = manifold.random_near_pole(
+        pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)
+    ).numpy()
     figures: Figures = {}
     for precision, suffix in zip(PRECISIONS, ("", "_float64"), strict=True):
         spec = RunSpec(manifold, Schedule.constant(11_000, temperature=1e-4, step=1e-8), "geodesic")
         engine, state = TritonEngine(pairs, [spec], precision=precision), BatchState.start([start])
         engine.advance(state, 100)
-        figures[f"nips_iteration_ms{suffix}"] = device_milliseconds(partial(engine.advance, state, 1000)) / 1000
+        figures[f"nips_iteration_ms{suffix}"] = (
+            device_milliseconds(partial(engine.advance, state, 1000)) / 1000
+        )
     return figures
 
 
@@ -205,15 +243,21 @@ def gpu_limit() -> Figures:
     for d in (5, 10, 16):
         figures[f"pass_ms_d{d}"] = pass_milliseconds(n, d, 3)
         figures[f"pairs_per_second_d{d}"] = n * (n - 1) / figures[f"pass_ms_d{d}"] * 1e3
-        figures[f"limit_pairs_per_second_d{d}"] = card.multi_processor_count * 128 * clock / (3 * d + OPERATIONS)
-        figures[f"share_of_limit_d{d}"] = figures[f"pairs_per_second_d{d}"] / figures[f"limit_pairs_per_second_d{d}"]
+        figures[f"limit_pairs_per_second_d{d}"] = (
+            card.multi_processor_count * 128 * clock / (3 * d + OPERATIONS)
+        )
+        figures[f"share_of_limit_d{d}"] = (
+            figures[f"pairs_per_second_d{d}"] / figures[f"limit_pairs_per_second_d{d}"]
+        )
         smoothed = pass_milliseconds(n, d, 3, smoothed=True)
         figures[f"pairs_per_second_smoothed_d{d}"] = n * (n - 1) / smoothed * 1e3
     return figures
 
 
 def gpu_growth() -> Figures:
-    """Time against n from 30,000 nodes and d from 5 on, memory from 100,000 on: without the bitmap of small graphs."""
+    """Time against n from 30,000 nodes and d from 5 on, memory from 100,000 on: without the bitmap
+    of small graphs.
+    """
     figures: Figures = {}
     for n in GPU_NODES:
         torch.cuda.empty_cache()
@@ -222,8 +266,12 @@ def gpu_growth() -> Figures:
         figures[f"memory_mib_n{n}"] = torch.cuda.max_memory_allocated() / 2**20
     figures |= {f"pass_ms_n30000_d{d}": pass_milliseconds(30_000, d, 3) for d in DIMENSIONS}
     figures["slope_n"] = exponent(GPU_NODES[3:], [figures[f"pass_ms_n{n}"] for n in GPU_NODES[3:]])
-    figures["slope_memory"] = exponent(GPU_NODES[4:], [figures[f"memory_mib_n{n}"] for n in GPU_NODES[4:]])
-    figures["slope_d"] = exponent(DIMENSIONS[1:], [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS[1:]])
+    figures["slope_memory"] = exponent(
+        GPU_NODES[4:], [figures[f"memory_mib_n{n}"] for n in GPU_NODES[4:]]
+    )
+    figures["slope_d"] = exponent(
+        DIMENSIONS[1:], [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS[1:]]
+    )
     return figures
 
 
@@ -238,7 +286,12 @@ def sampled(options: Options) -> Figures:
     pairs = random_pairs(options.nodes, 4 * options.nodes)
     (nodes, ties), sizes = options.speed, SampleSizes(options.batch, options.negatives)
     scopes: tuple[Scope, ...] = ("graph", "node")
-    figures: Figures = {"draws": options.draws, "nodes": nodes, "ties": ties, "batch": options.batch}
+    figures: Figures = {
+        "draws": options.draws,
+        "nodes": nodes,
+        "ties": ties,
+        "batch": options.batch,
+    }
     figures |= {"others": options.negatives, "device": options.device}
     edges = random_edges(nodes, ties)
     many = RankedPairs(nodes, edges, np.arange(len(edges)) // 1000 * 1000)  # classes of a thousand
@@ -249,7 +302,9 @@ def sampled(options: Options) -> Figures:
 
 
 def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Figures:
-    """Mean error of loss and gradient over draws, relative to their size, with half of an interval of 95 %."""
+    """Mean error of loss and gradient over draws, relative to their size, with half of an interval
+    of 95 %.
+    """
     points = points_of(SPACE, pairs.n_nodes, 0.3).requires_grad_()
     truth = ExactLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
     (gradient,) = torch.autograd.grad(truth, points)
@@ -261,17 +316,24 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Fig
     for count in others:
         loss = SampledLoss(pairs, SampleSizes(pairs.n_edges, count, 4 * count), scope)
         drawn = [loss(points, None, loss.draw(1, k), MEASURE) for k in range(draws)]
-        along = [(SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum() for f in drawn]
+        along = [
+            (SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum()
+            for f in drawn
+        ]
         for name, ratios in (("loss", [f.loss / truth for f in drawn]), ("gradient", along)):
             values, about = np.array([float(ratio) - 1.0 for ratio in ratios]), f"{scope}_{name}"
             mean, deviation = float(values.mean()), float(values.std(ddof=1))
             interval = 1.96 * deviation / draws**0.5
             figures |= {f"{about}_bias_{count}": mean, f"{about}_interval_{count}": interval}
             figures[f"{about}_deviation_{count}"] = deviation
-            if abs(mean) > interval:  # only a bias that can be told from nothing falls with anything
+            if (
+                abs(mean) > interval
+            ):  # only a bias that can be told from nothing falls with anything
                 told[name].append((count, abs(mean)))
     for name, known in told.items():
-        figures[f"{scope}_{name}_exponent"] = exponent(*zip(*known, strict=True)) if len(known) > 1 else None
+        figures[f"{scope}_{name}_exponent"] = (
+            exponent(*zip(*known, strict=True)) if len(known) > 1 else None
+        )
     return figures
 
 
@@ -299,14 +361,20 @@ _ROWS = 1_000_000  # that are drawn at a time
 
 
 def linear(options: Options) -> Figures:
-    """Power-law graphs in Parquet, each in a process of its own, for the same number of passes over the ties."""
+    """Power-law graphs in Parquet, each in a process of its own, for the same number of passes over
+    the ties.
+    """
     if options.child:
         print(json.dumps(parts_of_embed(options.child, options.passes)))
         return {}
     sizes = sorted(options.sizes or (250_000, 500_000, 1_000_000))
     if sizes[0] < _SMALLEST:
-        raise SystemExit(f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs")
-    in_a_process(_SMALLEST, 0)  # the loops that read are compiled before the clock runs, and kept on disk
+        raise SystemExit(
+            f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs"
+        )
+    in_a_process(
+        _SMALLEST, 0
+    )  # the loops that read are compiled before the clock runs, and kept on disk
     rows, columns = [], (*PARTS_OF_EMBED, "all", "wall")
     print("     nodes       ties" + "".join(f"{part:>9}" for part in columns) + "  peak GiB")
     for size in sizes:
@@ -314,7 +382,10 @@ def linear(options: Options) -> Figures:
         row["all"] = sum(row[part] for part in PARTS_OF_EMBED)
         rows.append(row)
         cells = "".join(f"{row[part]:9.1f}" for part in columns)
-        print(f"{row['nodes']:10.0f} {row['ties']:10.0f}{cells}  {row['peak'] / 2**30:8.2f}", flush=True)
+        print(
+            f"{row['nodes']:10.0f} {row['ties']:10.0f}{cells}  {row['peak'] / 2**30:8.2f}",
+            flush=True,
+        )
     figures: Figures = {"passes": options.passes}
     figures |= {f"{what}_{row['nodes']:.0f}": value for row in rows for what, value in row.items()}
     if len(rows) > 1:
@@ -322,7 +393,10 @@ def linear(options: Options) -> Figures:
         lines = {part: (ties, [row[part] for row in rows]) for part in columns[:6]}
         figures |= {f"slope_{part}": exponent(*line) for part, line in lines.items()}
         if options.plot:
-            bench.draw(options.plot, Panel("ties", "CPU seconds", f"slope of all {figures['slope_all']:.2f}", lines))
+            bench.draw(
+                options.plot,
+                Panel("ties", "CPU seconds", f"slope of all {figures['slope_all']:.2f}", lines),
+            )
     return figures
 
 
@@ -375,7 +449,9 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
     start = lap()
     embedding = execution.train(measures=False)  # which starts once more
     figures |= {"start": prepared + start, "train": lap() - start}
-    embedding = with_node_measures(graph, with_pair_measures(graph, embedding, quiet=True), quiet=True)
+    embedding = with_node_measures(
+        graph, with_pair_measures(graph, embedding, quiet=True), quiet=True
+    )
     figures["measure"] = lap()
     embedding.save(folder / "embedding")
     write_report(embedding, folder / "embedding")
@@ -384,7 +460,9 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
 
 
 def large(options: Options) -> Figures:
-    """A graph on a ring, of which every fiftieth tie is hidden, trained as ``embed`` does and judged."""
+    """A graph on a ring, of which every fiftieth tie is hidden, trained as ``embed`` does and
+    judged.
+    """
     from ultrahyperbolic.evaluation import from_samples
 
     device, figures = torch.device(options.device), Figures()
@@ -397,9 +475,16 @@ def large(options: Options) -> Figures:
     ends, weights = ties_on_a_ring(nodes, options.ties, device)
     at, rng = clock("generate", at), np.random.default_rng(1)
     hidden = rng.random(len(ends)) < 0.02
-    kept, asked = ends[~hidden], np.concatenate((ends[hidden][:100_000], rng.integers(nodes, size=(100_000, 2))))
+    kept, asked = (
+        ends[~hidden],
+        np.concatenate((ends[hidden][:100_000], rng.integers(nodes, size=(100_000, 2)))),
+    )
     graph = Graph.from_arrays(kept[:, 0], kept[:, 1], weights[~hidden], ids=nodes, name="power law")
-    figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
+    figures |= {
+        "nodes": graph.n_nodes,
+        "ties": graph.n_edges,
+        "largest_degree": int(graph.degree.max()),
+    }
     popular = graph.degree[asked].astype(float).prod(1)
     del ends, kept, weights
     at = clock("graph", at)
@@ -414,12 +499,17 @@ def large(options: Options) -> Figures:
     figures |= {"passes": passes, "parts": execution.configs[0].parts, "seconds_train": seconds}
     figures["ties_per_second"] = graph.n_edges * passes / seconds
     points = torch.from_numpy(embedding.points.copy()).to(device)
-    figures |= from_samples(graph, points, embedding.manifold, popularity=embedding.popularity).measures
+    figures |= from_samples(
+        graph, points, embedding.manifold, popularity=embedding.popularity
+    ).measures
     lengths = embedding.manifold.dissimilarity(*points[asked.T]).cpu().numpy()
     if embedding.popularity is not None:
         lengths -= embedding.popularity[asked].sum(1)
     tied = np.arange(len(asked)) < len(asked) - 100_000
-    figures |= {"auc_hidden_ties": auc(-lengths, tied), "auc_preferential_attachment": auc(popular, tied)}
+    figures |= {
+        "auc_hidden_ties": auc(-lengths, tied),
+        "auc_preferential_attachment": auc(popular, tied),
+    }
     clock("judge", at)
     figures["peak_host_gib"] = bench.peak_bytes() / 2**30
     if device.type == "cuda":
@@ -438,25 +528,42 @@ def made_up(name: str, options: Options) -> Floats:
 
 
 def whole(options: Options) -> Figures:
-    """The command ``embed``, measures and report included, for each file, ``ba`` or ``ring``, and each seed.
+    """The command ``embed``, measures and report included, for each file, ``ba`` or ``ring``, and
+    each seed.
 
     With ``--against`` Welch's t with the figures of another run, say on another device.
     """
     figures, keys = Figures(), ("map", "recall_at_1", "tie_order", "spearman_all")
     for text, seed in product(options.graphs or ["ba"], range(options.seeds)):
         with tempfile.TemporaryDirectory() as name:
-            path, label = Path(text), Path(text).name.partition(".")[0] + f"_seed{seed}" * (options.seeds > 1)
+            path, label = (
+                Path(text),
+                Path(text).name.partition(".")[0] + f"_seed{seed}" * (options.seeds > 1),
+            )
             if text in ("ba", "ring"):
                 np.savetxt(path := Path(name, f"{text}.tsv"), made_up(text, options), "%d", "\t")
             began, cpu = time.perf_counter(), sum(os.times()[2:4])
-            line = [sys.executable, "-m", "ultrahyperbolic", "embed", str(path), "-o", f"{name}/out", f"--seed={seed}"]
-            line += ["--signature", ",".join(map(str, options.signature))] if options.signature else []
+            line = [
+                sys.executable,
+                "-m",
+                "ultrahyperbolic",
+                "embed",
+                str(path),
+                "-o",
+                f"{name}/out",
+                f"--seed={seed}",
+            ]
+            line += (
+                ["--signature", ",".join(map(str, options.signature))] if options.signature else []
+            )
             subprocess.run([*line, "--device", options.device], check=True, stdout=sys.stderr)
             figures[f"{label}_seconds"] = time.perf_counter() - began
             figures[f"{label}_cpu_seconds"] = sum(os.times()[2:4]) - cpu
             run = json.loads(Path(name, "out", "run.json").read_text(encoding="utf-8"))
             figures[f"{label}_iterations"] = run["iterations"]
-            figures |= {f"{label}_{key}": run["measures"][key] for key in keys if key in run["measures"]}
+            figures |= {
+                f"{label}_{key}": run["measures"][key] for key in keys if key in run["measures"]
+            }
     other = json.loads(options.against.read_text(encoding="utf-8")) if options.against else {}
     for key in [key for key in figures if "_seed0_" in key]:
         seeds = [key.replace("_seed0", f"_seed{seed}") for seed in range(options.seeds)]
@@ -465,13 +572,16 @@ def whole(options: Options) -> Figures:
         name = key.replace("_seed0", "")
         figures |= {f"{name}_mean": means[0], f"{name}_sd": errors[0]}
         if len(runs) > 1:
-            figures[f"{name}_t"] = (means[0] - means[1]) / math.hypot(*errors) * math.sqrt(options.seeds)
+            figures[f"{name}_t"] = (
+                (means[0] - means[1]) / math.hypot(*errors) * math.sqrt(options.seeds)
+            )
     return figures
 
 
 def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple[Ints, Floats]:
-    """About m distinct ties [m, 2] of n nodes, and their strengths [m]: the first end is drawn by a power law, the
-    second at a distance along the ring whose logarithm is uniform, the most popular of four. Near ends are stronger.
+    """About m distinct ties [m, 2] of n nodes, and their strengths [m]: the first end is drawn by a
+    power law, the second at a distance along the ring whose logarithm is uniform, the most popular
+    of four. Near ends are stronger.
     """
     generator = torch.Generator(device).manual_seed(seed)
 
@@ -494,7 +604,9 @@ def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple
     kept = keys // n != keys % n
     kept[1:] &= keys[1:] != keys[:-1]
     keys, strength = keys[kept], strength[kept]
-    return torch.stack((keys // n, keys % n), 1).cpu().numpy(), (1.0 + strength.double()).cpu().numpy()
+    return torch.stack((keys // n, keys % n), 1).cpu().numpy(), (
+        1.0 + strength.double()
+    ).cpu().numpy()
 
 
 # Where a process writes the processor's time that it took.
@@ -503,9 +615,11 @@ SHORT = 2
 
 
 def distributed(options: Options) -> Figures:
-    """``embed --threads 1`` against ``torchrun`` with processes of one thread each: do losses agree, and how long?
+    """``embed --threads 1`` against ``torchrun`` with processes of one thread each: do losses
+    agree, and how long?
 
-    ``speedup_2_cpu`` is the processor's time of one process alone over that of the busiest of two, without starting.
+    ``speedup_2_cpu`` is the processor's time of one process alone over that of the busiest of two,
+    without starting.
     """
     options.nodes, options.iterations = options.nodes or 10_000, options.iterations or 200
     with tempfile.TemporaryDirectory() as name:
@@ -514,9 +628,13 @@ def distributed(options: Options) -> Figures:
         np.savetxt(graph, np.column_stack((edges, 1 + np.arange(len(edges)) % 4)), "%d", "\t")
 
         def both(count: int) -> tuple[float, list[float], list[float]]:
-            """Seconds and losses of a training, and the processor's time of its iterations in each process."""
+            """Seconds and losses of a training, and the processor's time of its iterations in each
+            process.
+            """
             _, _, short = torchrun(graph, folder / f"short{count}", SHORT, count, options)
-            seconds, losses, whole = torchrun(graph, folder / f"of{count}", options.iterations, count, options)
+            seconds, losses, whole = torchrun(
+                graph, folder / f"of{count}", options.iterations, count, options
+            )
             return seconds, losses, [a - b for a, b in zip(whole, short, strict=True)]
 
         torchrun(graph, folder / "compiled", SHORT, 1, options)
@@ -527,7 +645,10 @@ def distributed(options: Options) -> Figures:
             seconds, losses, used = both(count)
             figures |= {f"seconds_{count}": seconds, f"speedup_{count}": alone / seconds}
             figures |= {f"cpu_{count}_process_{k}": each for k, each in enumerate(used)}
-            figures |= {f"speedup_{count}_cpu": cpu / max(used), f"same_losses_{count}": losses == expected}
+            figures |= {
+                f"speedup_{count}_cpu": cpu / max(used),
+                f"same_losses_{count}": losses == expected,
+            }
     return figures
 
 
@@ -536,9 +657,26 @@ def torchrun(
 ) -> tuple[float, list[float], list[float]]:
     """Seconds of a training, its losses, and the processor's seconds of each process."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    line = [sys.executable, *(launcher if processes > 1 else []), __file__, "embed", str(graph), "-o", str(folder)]
+    line = [
+        sys.executable,
+        *(launcher if processes > 1 else []),
+        __file__,
+        "embed",
+        str(graph),
+        "-o",
+        str(folder),
+    ]
     line += ["--signature", "3,1", "--iterations", str(iterations), "--stop", "iterations"]
-    line += ["--threads", "1", "--no-report", "--quiet", "--backend", options.backend, "--device", options.device]
+    line += [
+        "--threads",
+        "1",
+        "--no-report",
+        "--quiet",
+        "--backend",
+        options.backend,
+        "--device",
+        options.device,
+    ]
     if options.backend == "numba":
         line += ["--preset", "paper"]
     cpu = folder.with_suffix(".cpu")
@@ -552,7 +690,9 @@ def torchrun(
 
 
 def evaluation(options: Options) -> Figures:
-    """Both backends evaluate a smaller graph in turn, the fastest counts; a first graph loads the compiled passes."""
+    """Both backends evaluate a smaller graph in turn, the fastest counts; a first graph loads the
+    compiled passes.
+    """
     from ultrahyperbolic.evaluation import evaluate
     from ultrahyperbolic.pairs import Backend, usable_threads
 
@@ -570,14 +710,23 @@ def evaluation(options: Options) -> Figures:
     torch.set_num_threads(usable_threads())  # what the compiled passes take
     load = seconds(*random_graph(50), "numba")
     smaller, larger = random_graph(options.both), random_graph(options.nodes or 12_000)
-    rounds = [(seconds(*smaller, "numba"), seconds(*smaller, "reference")) for _ in range(options.repeats)]
+    rounds = [
+        (seconds(*smaller, "numba"), seconds(*smaller, "reference")) for _ in range(options.repeats)
+    ]
     compiled, reference = map(min, zip(*rounds, strict=True))
     return {
-        "threads": usable_threads(), "reference_threads": torch.get_num_threads(), "load_seconds": load,
-        "both_nodes": options.both, "both_edges": smaller[0].n_edges, "reference_seconds": reference,
-        "compiled_seconds": compiled, "speedup": reference / compiled, "nodes": larger[0].n_nodes,
-        "edges": larger[0].n_edges, "seconds": seconds(*larger, "numba", options.repeats),
-    }  # fmt: skip
+        "threads": usable_threads(),
+        "reference_threads": torch.get_num_threads(),
+        "load_seconds": load,
+        "both_nodes": options.both,
+        "both_edges": smaller[0].n_edges,
+        "reference_seconds": reference,
+        "compiled_seconds": compiled,
+        "speedup": reference / compiled,
+        "nodes": larger[0].n_nodes,
+        "edges": larger[0].n_edges,
+        "seconds": seconds(*larger, "numba", options.repeats),
+    }
 
 
 def embed_command() -> None:
@@ -592,13 +741,20 @@ def embed_command() -> None:
 
 
 PARTS: dict[str, Callable[[Options], Figures]] = {
-    "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "whole": whole,
-    "distributed": distributed, "evaluation": evaluation,
-}  # fmt: skip
+    "scaling": scaling,
+    "gpu": gpu,
+    "sampled": sampled,
+    "linear": linear,
+    "large": large,
+    "whole": whole,
+    "distributed": distributed,
+    "evaluation": evaluation,
+}
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "sampled": {"nodes": 300, "others": [8, 16, 32, 64], "device": "cpu"}, "distributed": {"device": "cpu"},
-}  # fmt: skip
+    "sampled": {"nodes": 300, "others": [8, 16, 32, 64], "device": "cpu"},
+    "distributed": {"device": "cpu"},
+}
 
 
 def main() -> None:
@@ -606,27 +762,53 @@ def main() -> None:
     made.add_argument("part", choices=PARTS)
     made.add_argument("graphs", nargs="*", help="of whole: files")
     made.add_argument("--seeds", type=int, default=1, help="of whole")
-    made.add_argument("--against", type=Path, metavar="JSON", help="of whole: what it wrote elsewhere")
+    made.add_argument(
+        "--against", type=Path, metavar="JSON", help="of whole: what it wrote elsewhere"
+    )
     made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
     made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
     made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
-    made.add_argument("--passes", type=int, default=20, help="of linear: over the ties (default: 20)")
+    made.add_argument(
+        "--passes", type=int, default=20, help="of linear: over the ties (default: 20)"
+    )
     made.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    made.add_argument("--nodes", type=int, help="sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000")
+    made.add_argument(
+        "--nodes",
+        type=int,
+        help="sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000",
+    )
     made.add_argument("--ties", type=int, default=10_000_000, help="of large and a ring")
-    made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large as embed has it")
+    made.add_argument(
+        "--others", type=int, nargs="+", help="that a node meets; of large as embed has it"
+    )
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
     made.add_argument("--signature", type=int, nargs=2, help="of large, whole; as embed has it")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
-    made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))
-    made.add_argument("--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed")
-    made.add_argument("--negatives", type=int, default=1000, help="of sampled: others that they meet, for the speed")
-    made.add_argument("--both", type=int, default=3_000, help="of evaluation: nodes of the graph for both backends")
+    made.add_argument(
+        "--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES")
+    )
+    made.add_argument(
+        "--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed"
+    )
+    made.add_argument(
+        "--negatives",
+        type=int,
+        default=1000,
+        help="of sampled: others that they meet, for the speed",
+    )
+    made.add_argument(
+        "--both",
+        type=int,
+        default=3_000,
+        help="of evaluation: nodes of the graph for both backends",
+    )
     made.add_argument("--repeats", type=int, default=3, help="of evaluation")
     made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
-    made.add_argument("--backend", choices=("numba", "sampled"), default="numba", help="of distributed")
+    made.add_argument(
+        "--backend", choices=("numba", "sampled"), default="numba", help="of distributed"
+    )
     options = made.parse_args()
     defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu"}
     for name, value in (defaults | DEFAULTS.get(options.part, {})).items():

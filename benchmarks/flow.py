@@ -1,12 +1,13 @@
-"""Current-flow closeness: against networkx, estimates against exact values, and the time of large graphs.
+"""Current-flow closeness: against networkx, estimates against exact values, and the time of large
+graphs.
 
     python benchmarks/flow.py                the CPU, with the graphs of --folder that are there
     python benchmarks/flow.py --device cuda
 
-``NAME:off`` is the largest relative difference to ``networkx.information_centrality``, but for a constant, and
-``NAME:strength`` Spearman's ρ with strength. Of an estimate, ``median`` and ``p95`` are relative errors, ``within`` the
-share of nodes within two standard errors, ``first_ten`` how many of the ten most central are right. Times are in
-seconds, with the order of the nodes known.
+``NAME:off`` is the largest relative difference to ``networkx.information_centrality``, but for a
+constant, and ``NAME:strength`` Spearman's ρ with strength. Of an estimate, ``median`` and ``p95``
+are relative errors, ``within`` the share of nodes within two standard errors, ``first_ten`` how
+many of the ten most central are right. Times are in seconds, with the order of the nodes known.
 """
 
 import time
@@ -29,9 +30,14 @@ FILES = {"nips": "nips_edges.txt"} | {
 
 
 def attached(n: int, m: int = 4) -> Graph:
-    """Preferential attachment (Barabási & Albert): each tie of a node leads to the end of a random earlier tie."""
+    """Preferential attachment (Barabási & Albert): each tie of a node leads to the end of a random
+    earlier tie.
+    """
     ends = np.arange(n * m)
-    source, chosen = ends // m, (np.random.default_rng(0).random(n * m) * (2 * ends + 1)).astype(np.int64)
+    source, chosen = (
+        ends // m,
+        (np.random.default_rng(0).random(n * m) * (2 * ends + 1)).astype(np.int64),
+    )
     place = chosen.copy()
     while (copied := place % 2 == 1).any():
         place[copied] = chosen[place[copied] // 2]
@@ -72,7 +78,9 @@ def timed(graph: Graph, exact_nodes: int, device: str) -> tuple[Centrality, floa
 def off(graph: Graph, found: Centrality) -> float:
     """How far the largest component is from networkx."""
     drawn = graph.to_networkx()
-    expected = nx.information_centrality(drawn.subgraph(max(nx.connected_components(drawn), key=len)), weight="weight")
+    expected = nx.information_centrality(
+        drawn.subgraph(max(nx.connected_components(drawn), key=len)), weight="weight"
+    )
     ratio = np.array([found.values[graph.index(node)] / value for node, value in expected.items()])
     return float(ratio.max() / ratio.min() - 1.0)
 
@@ -83,12 +91,18 @@ def measured(name: str, graph: Graph, device: str) -> Figures:
     is_exact = not exact.errors.any()
     figures: Figures = {"nodes": graph.n_nodes, "seconds": seconds, "exact": is_exact}
     if graph.n_nodes <= 400:
-        figures |= {"off": off(graph, exact), "strength": float(spearmanr(exact.values, graph.strength)[0])}
+        figures |= {
+            "off": off(graph, exact),
+            "strength": float(spearmanr(exact.values, graph.strength)[0]),
+        }
     elif is_exact and graph.n_nodes <= EXACT_NODES:
         found, _ = timed(graph, 0, device)
         joined = exact.values > 0.0
         wrong = np.abs(found.values - exact.values)[joined]
-        share, first = wrong / exact.values[joined], (set(np.argsort(-each.values)[:10]) for each in (exact, found))
+        share, first = (
+            wrong / exact.values[joined],
+            (set(np.argsort(-each.values)[:10]) for each in (exact, found)),
+        )
         figures |= {"median": float(np.median(share)), "p95": float(np.quantile(share, 0.95))}
         figures["within"] = float((wrong <= 2.0 * found.errors[joined]).mean())
         figures["first_ten"] = len(set.intersection(*first))
@@ -102,7 +116,9 @@ def main() -> None:
     made.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     asked = made.parse_args()
     current_flow(attached(6000), device=asked.device)  # which compiles, untimed
-    figures = [measured(name, graph, asked.device) for name, graph in graphs(asked.folder, asked.device)]
+    figures = [
+        measured(name, graph, asked.device) for name, graph in graphs(asked.folder, asked.device)
+    ]
     bench.finish({key: value for each in figures for key, value in each.items()}, asked.json)
 
 

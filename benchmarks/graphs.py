@@ -15,7 +15,9 @@ Pairs = Iterable[tuple[int, int]]
 
 
 class Arrays(NamedTuple):
-    """A graph as edges [m, 2] of n nodes, weights [m] unless all are alike, and hops [n] below the root, if any."""
+    """A graph as edges [m, 2] of n nodes, weights [m] unless all are alike, and hops [n] below the
+    root, if any.
+    """
 
     edges: Ints
     n: int
@@ -24,7 +26,9 @@ class Arrays(NamedTuple):
 
     def graph(self, name: str | None = None) -> Graph:
         """The graph, of nodes 0 to n - 1."""
-        return Graph.from_arrays(self.edges[:, 0], self.edges[:, 1], self.weights, ids=self.n, name=name)
+        return Graph.from_arrays(
+            self.edges[:, 0], self.edges[:, 1], self.weights, ids=self.n, name=name
+        )
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,18 @@ class Generated:
 
 
 def of_pairs(pairs: Pairs, n: int | None = None) -> Arrays:
-    """A graph without weights from pairs of nodes; the same pair twice is one tie, and a node is not tied to itself."""
+    """A graph without weights from pairs of nodes; the same pair twice is one tie, and a node is
+    not tied to itself.
+    """
     distinct = sorted({(min(a, b), max(a, b)) for a, b in pairs if a != b})
     edges = np.array(distinct, dtype=np.int64).reshape(-1, 2)
     return Arrays(edges, int(edges.max(initial=-1)) + 1 if n is None else n)
 
 
 def weighted(graph: Arrays, seed: int, low: float = -3.0, high: float = 3.0) -> Arrays:
-    return graph._replace(weights=10.0 ** np.random.default_rng(seed).uniform(low, high, len(graph.edges)))
+    return graph._replace(
+        weights=10.0 ** np.random.default_rng(seed).uniform(low, high, len(graph.edges))
+    )
 
 
 def tree_with_cycles(n: int, extra: int, seed: int) -> Arrays:
@@ -62,8 +70,12 @@ def chords(n: int, count: int, rng: np.random.Generator) -> Pairs:
     return [(int(a), int(b)) for a, b in rng.integers(0, n, (count, 2))]
 
 
-def balanced_tree(branching: int, levels: int, extra: int, seed: int, *, weights: bool = False) -> Arrays:
-    """A tree whose inner nodes have ``branching`` children, with chords; a tie weighs twice that of the level below."""
+def balanced_tree(
+    branching: int, levels: int, extra: int, seed: int, *, weights: bool = False
+) -> Arrays:
+    """A tree whose inner nodes have ``branching`` children, with chords; a tie weighs twice that of
+    the level below.
+    """
     parents, depth = [0], [0]
     first = 0
     for level in range(1, levels + 1):
@@ -73,7 +85,10 @@ def balanced_tree(branching: int, levels: int, extra: int, seed: int, *, weights
         depth += [level] * len(below)
         first = last
     n = len(parents)
-    pairs = [*((parents[node], node) for node in range(1, n)), *chords(n, extra, np.random.default_rng(seed))]
+    pairs = [
+        *((parents[node], node) for node in range(1, n)),
+        *chords(n, extra, np.random.default_rng(seed)),
+    ]
     depths = np.array(depth, dtype=np.int64)
     made = of_pairs(pairs, n)._replace(depth=depths)
     return made._replace(weights=2.0 ** (levels - depths[made.edges].max(1))) if weights else made
@@ -118,7 +133,9 @@ def lattice(side: int, shortcuts: int, seed: int) -> Arrays:
 
 
 def forest_fire(n: int, spread: float, seed: int) -> Arrays:
-    """Each new node is tied to a random earlier one, from which a fire spreads along ties, and to all that burns."""
+    """Each new node is tied to a random earlier one, from which a fire spreads along ties, and to
+    all that burns.
+    """
     rng = np.random.default_rng(seed)
     neighbours: list[set[int]] = [set()]
     for node in range(1, n):
@@ -153,15 +170,21 @@ def co_occurrence(nodes: int, events: int, seed: int) -> Arrays:
     rate = 1.0 / np.arange(1.0, nodes + 1.0)
     counts: dict[tuple[int, int], int] = {}
     for _ in range(events):
-        here = sorted(rng.choice(nodes, int(rng.integers(2, 6)), replace=False, p=rate / rate.sum()).tolist())
+        here = sorted(
+            rng.choice(nodes, int(rng.integers(2, 6)), replace=False, p=rate / rate.sum()).tolist()
+        )
         for pair in [(a, b) for b in here for a in here if a < b]:
             counts[pair] = counts.get(pair, 0) + 1
     pairs = sorted(counts)
-    return Arrays(np.array(pairs, dtype=np.int64), nodes, np.array([float(counts[pair]) for pair in pairs]))
+    return Arrays(
+        np.array(pairs, dtype=np.int64), nodes, np.array([float(counts[pair]) for pair in pairs])
+    )
 
 
 def nested_blocks(levels: int, size: int, seed: int) -> Arrays:
-    """Groups within groups, in pairs: each level apart makes ties rarer; weights are counts of chance."""
+    """Groups within groups, in pairs: each level apart makes ties rarer; weights are counts of
+    chance.
+    """
     rng = np.random.default_rng(seed)
     group = np.arange(size << levels) // size
     apart = np.ceil(np.log2((group[:, None] ^ group) + 1.0))
@@ -171,10 +194,16 @@ def nested_blocks(levels: int, size: int, seed: int) -> Arrays:
 
 
 def core_and_rim(core: int, rim: int, seed: int) -> Arrays:
-    """A dense core, and a rim whose nodes have a tie or three with it; weights grow with the core's rank."""
+    """A dense core, and a rim whose nodes have a tie or three with it; weights grow with the core's
+    rank.
+    """
     rng = np.random.default_rng(seed)
     inside = [(a, b) for b in range(core) for a in range(b) if rng.random() < 0.5]
-    outside = [(int(rng.integers(core)), node) for node in range(core, core + rim) for _ in range(rng.integers(1, 4))]
+    outside = [
+        (int(rng.integers(core)), node)
+        for node in range(core, core + rim)
+        for _ in range(rng.integers(1, 4))
+    ]
     made = of_pairs([*inside, *outside], core + rim)
     return made._replace(weights=rng.gamma(2.0, 1.0, len(made.edges)) * (core - made.edges[:, 0]))
 
@@ -186,7 +215,9 @@ GENERATED: dict[str, Generated] = {
     "star_with_path": Generated(lambda: star_with_path(40, 40), "looked"),
     "lattice": Generated(lambda: lattice(18, 12, 1701), "unseen"),
     "forest_fire": Generated(lambda: forest_fire(420, 0.3, 1702), "unseen"),
-    "hyperbolic_disc": Generated(lambda: hyperbolic_disc(380, 1200, 1703), "unseen", connected=False),
+    "hyperbolic_disc": Generated(
+        lambda: hyperbolic_disc(380, 1200, 1703), "unseen", connected=False
+    ),
     "co_occurrence": Generated(lambda: co_occurrence(160, 500, 1704), "unseen", connected=False),
     "nested_blocks": Generated(lambda: nested_blocks(4, 12, 1705), "unseen"),
     "core_and_rim": Generated(lambda: core_and_rim(40, 240, 1706), "unseen"),
@@ -198,7 +229,9 @@ GENERATED: dict[str, Generated] = {
 
 
 def depth_below(parents: Pairs, n: int, root: int) -> Ints:
-    """[n] the fewest steps from the root to each node, from (child, parent) to child; -1 where there is no way."""
+    """[n] the fewest steps from the root to each node, from (child, parent) to child; -1 where
+    there is no way.
+    """
     children: list[list[int]] = [[] for _ in range(n)]
     for child, parent in parents:
         children[parent].append(child)

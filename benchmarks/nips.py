@@ -1,10 +1,12 @@
-"""One iteration on the NIPS co-authorship graph: the exact loss against the paper's 42,000 sampled non-edges an edge.
+"""One iteration on the NIPS co-authorship graph: the exact loss against the paper's 42,000 sampled
+non-edges an edge.
 
     python benchmarks/nips.py --json out/nips.json
 
-Q^{3,1}, τ = 1e-4, D_γ, after 100 iterations from the paper's start. ``threads`` are those of the exact form,
-``sampled_threads`` those that torch had during the sampled. ``hot_over_cold`` is the time of the exact objective at
-τ = 1, where every pair counts, over that at τ = 1e-4, where almost none does.
+Q^{3,1}, τ = 1e-4, D_γ, after 100 iterations from the paper's start. ``threads`` are those of the
+exact form, ``sampled_threads`` those that torch had during the sampled. ``hot_over_cold`` is the
+time of the exact objective at τ = 1, where every pair counts, over that at τ = 1e-4, where almost
+none does.
 """
 
 from typing import Any
@@ -37,10 +39,13 @@ def measure(graph: Graph, threads: int, samples: int, count: int) -> Figures:
     """The figures of a graph: ``count`` iterations of the sampled form, many of the exact one."""
     pairs, manifold = RankedPairs.of(graph), PseudoHyperboloid(3, 1)
     generator = torch.Generator().manual_seed(0)
-    start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=generator, perturb_first=False)
+    start = manifold.random_near_pole(
+        pairs.n_nodes, epsilon=0.1, generator=generator, perturb_first=False
+    )
     state = BatchState.start([start.numpy()])
     spec, hot_spec = (
-        RunSpec(manifold, Schedule.constant(1000, temperature=tau, step=1e-8), "geodesic") for tau in (1e-4, 1.0)
+        RunSpec(manifold, Schedule.constant(1000, temperature=tau, step=1e-8), "geodesic")
+        for tau in (1e-4, 1.0)
     )
     cold, hot = (NumbaEngine(pairs, [each], threads=threads) for each in (spec, hot_spec))
     sampled = Watched(pairs, [spec], samples=samples, seeds=(0,), threads=threads)
@@ -51,10 +56,15 @@ def measure(graph: Graph, threads: int, samples: int, count: int) -> Figures:
     theirs = best(lambda: sampled.advance(state, count), 1) / count
     iteration = min(iteration, best(lambda: cold.advance(state, 20), 5) / 20)
     return {
-        "threads": threads, "cold_pass_ms": 1e3 * cold_pass, "hot_pass_ms": 1e3 * hot_pass,
-        "iteration_ms": 1e3 * iteration, "sampled_iteration_ms": 1e3 * theirs, "speedup": theirs / iteration,
-        "sampled_threads": sampled.seen, "hot_over_cold": hot_pass / cold_pass,
-    }  # fmt: skip
+        "threads": threads,
+        "cold_pass_ms": 1e3 * cold_pass,
+        "hot_pass_ms": 1e3 * hot_pass,
+        "iteration_ms": 1e3 * iteration,
+        "sampled_iteration_ms": 1e3 * theirs,
+        "speedup": theirs / iteration,
+        "sampled_threads": sampled.seen,
+        "hot_over_cold": hot_pass / cold_pass,
+    }
 
 
 def main() -> None:
@@ -65,7 +75,11 @@ def main() -> None:
     made.add_argument("--sampled-iterations", type=int, default=1)
     options = made.parse_args()
     graph = datasets.load(options.graph)
-    finish(measure(graph, options.threads, options.samples, options.sampled_iterations), options.json, BARS)
+    finish(
+        measure(graph, options.threads, options.samples, options.sampled_iterations),
+        options.json,
+        BARS,
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""PseudoRiemannianAdam beside geoopt's RiemannianAdam: five problems in hyperbolic space, and the spaces geoopt lacks.
+"""PseudoRiemannianAdam beside geoopt's RiemannianAdam: five problems in hyperbolic space, and the
+spaces geoopt lacks.
 
     python benchmarks/optimisers.py --json out/optimisers.json
 
-Both start at the same points, follow the same loss with the same mini-batches and use the defaults of their libraries.
-A loss is the mean of the last tenth of the steps, as mini-batches differ. "fails" stands for a loss that is not finite
-or an error. Steps are timed in turns, on gradients that are already there.
+Both start at the same points, follow the same loss with the same mini-batches and use the defaults
+of their libraries. A loss is the mean of the last tenth of the steps, as mini-batches differ.
+"fails" stands for a loss that is not finite or an error. Steps are timed in turns, on gradients
+that are already there.
 """
 
 import math
@@ -55,8 +57,12 @@ def stress(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> Tenso
     return (M.dissimilarity(x[i], x[j]) / HOPS[i, j].to(x.dtype) - 1.0).square().mean()
 
 
-def choice(M: PseudoHyperboloid, x: Tensor, pairs: Tensor, generator: torch.Generator, negatives: int) -> Tensor:
-    """Cross-entropy of the second node of a pair among random ones, by their nearness to the first."""
+def choice(
+    M: PseudoHyperboloid, x: Tensor, pairs: Tensor, generator: torch.Generator, negatives: int
+) -> Tensor:
+    """Cross-entropy of the second node of a pair among random ones, by their nearness to the
+    first.
+    """
     drawn = torch.randint(NODES, (len(pairs), negatives), generator=generator)
     candidates = torch.cat((pairs[:, 1:], drawn), dim=1)
     scores = -M.dissimilarity(x[pairs[:, :1]], x[candidates])
@@ -70,7 +76,9 @@ def contrastive(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> 
 
 
 def poincare(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> Tensor:
-    """The loss of Nickel and Kiela (2017) on the transitive closure, with 10 random nodes a pair."""
+    """The loss of Nickel and Kiela (2017) on the transitive closure, with 10 random nodes a
+    pair.
+    """
     return choice(M, x, CLOSURE, generator, 10)
 
 
@@ -80,22 +88,31 @@ def sample(M: PseudoHyperboloid, x: Tensor) -> Tensor:
 
 
 def barycentre(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> Tensor:
-    """Mean squared dissimilarity of each of some points to its share of the sample: their Fréchet means."""
+    """Mean squared dissimilarity of each of some points to its share of the sample: their Fréchet
+    means.
+    """
     shares = sample(M, x).view(CENTRES, -1, M.ambient_dim)
     return M.dissimilarity(x[:CENTRES, None], shares).square().mean()
 
 
 def classifier(M: PseudoHyperboloid, x: Tensor, generator: torch.Generator) -> Tensor:
-    """Logistic regression on the sample, linear in ⟨x_k, y⟩, of two classes; a third of the labels is drawn."""
+    """Logistic regression on the sample, linear in ⟨x_k, y⟩, of two classes; a third of the labels
+    is drawn.
+    """
     y, drawn = sample(M, x), torch.Generator().manual_seed(2)
-    label = torch.where(torch.rand(SAMPLES, generator=drawn) < 1 / 3, torch.rand(SAMPLES, generator=drawn), y[:, -1])
+    label = torch.where(
+        torch.rand(SAMPLES, generator=drawn) < 1 / 3, torch.rand(SAMPLES, generator=drawn), y[:, -1]
+    )
     return torch.nn.functional.cross_entropy(M.inner(x[:CENTRES, None], y).mT, (label > 0.5).long())
 
 
 PROBLEMS: Mapping[str, Loss] = {
-    "stress": stress, "contrastive": contrastive, "poincare": poincare, "barycentre": barycentre,
+    "stress": stress,
+    "contrastive": contrastive,
+    "poincare": poincare,
+    "barycentre": barycentre,
     "classifier": classifier,
-}  # fmt: skip
+}
 
 
 def theirs(x: Tensor, M: PseudoHyperboloid, lr: float) -> tuple[Tensor, Any]:
@@ -111,7 +128,9 @@ def ours(x: Tensor, M: PseudoHyperboloid, lr: float) -> tuple[Tensor, Any]:
     return point, PseudoRiemannianAdam([point], lr=lr)
 
 
-def train(loss: Loss, M: PseudoHyperboloid, make: Any, lr: float, steps: int, dtype: torch.dtype) -> float:
+def train(
+    loss: Loss, M: PseudoHyperboloid, make: Any, lr: float, steps: int, dtype: torch.dtype
+) -> float:
     """The mean loss of the last tenth of the steps; NaN where training failed."""
     generator = torch.Generator().manual_seed(0)
     point, optimizer = make(M.random_near_pole(NODES, epsilon=0.1, generator=0).to(dtype), M, lr)
@@ -129,15 +148,24 @@ def train(loss: Loss, M: PseudoHyperboloid, make: Any, lr: float, steps: int, dt
 
 
 def step_times(parameters: int, rounds: int) -> Figures:
-    """Microseconds of a step of parameters of 1,000 points in H², and their ratio: the median over the rounds."""
+    """Microseconds of a step of parameters of 1,000 points in H², and their ratio: the median over
+    the rounds.
+    """
     M, work = HYPERBOLIC[0], {}
     for who, make in (("ours", ours), ("geoopt", theirs)):
-        points, optimizers = zip(*(make(M.random(1000, generator=k), M, 1e-3) for k in range(parameters)), strict=True)
+        points, optimizers = zip(
+            *(make(M.random(1000, generator=k), M, 1e-3) for k in range(parameters)), strict=True
+        )
         for point in points:
-            point.grad = torch.randn(point.shape, dtype=point.dtype, generator=torch.Generator().manual_seed(0))
+            point.grad = torch.randn(
+                point.shape, dtype=point.dtype, generator=torch.Generator().manual_seed(0)
+            )
         work[who] = type(optimizers[0])(points, lr=1e-3).step
     seconds = interleave(work, rounds, warm_up=20)
-    figures: Figures = {f"step:{parameters}:{who}_us": 1e6 * statistics.median(each) for who, each in seconds.items()}
+    figures: Figures = {
+        f"step:{parameters}:{who}_us": 1e6 * statistics.median(each)
+        for who, each in seconds.items()
+    }
     ratios = [mine / rival for mine, rival in zip(*seconds.values(), strict=True)]
     return figures | {f"step:{parameters}:ratio": statistics.median(ratios)}
 
@@ -149,17 +177,27 @@ def main() -> None:
     options = made.parse_args()
     torch.set_num_threads(1)
     figures, rows = Figures(), []
-    for (name, loss), M, dtype in product(PROBLEMS.items(), HYPERBOLIC + OTHERS, (torch.float64, torch.float32)):
+    for (name, loss), M, dtype in product(
+        PROBLEMS.items(), HYPERBOLIC + OTHERS, (torch.float64, torch.float32)
+    ):
         makers = {"ours": ours} | ({"geoopt": theirs} if M.q == 0 else {})
         space = f"Q{M.p},{M.q}:{str(dtype).removeprefix('torch.')}"
         rows.append([name, space])
         for lr in RATES:
-            found = {who: train(loss, M, make, lr, options.steps, dtype) for who, make in makers.items()}
+            found = {
+                who: train(loss, M, make, lr, options.steps, dtype) for who, make in makers.items()
+            }
             figures |= {f"{name}:{space}:{lr:g}:{who}": value for who, value in found.items()}
-            rows[-1].append(" / ".join("fails" if math.isnan(value) else f"{value:.3g}" for value in found.values()))
+            rows[-1].append(
+                " / ".join(
+                    "fails" if math.isnan(value) else f"{value:.3g}" for value in found.values()
+                )
+            )
     print(table(("problem", "space", *(f"lr {lr:g}: ours / geoopt" for lr in RATES)), rows))
     times = step_times(1, options.rounds) | step_times(10, options.rounds)
-    times["failures"] = sum(math.isnan(value) for key, value in figures.items() if key.endswith(":ours"))
+    times["failures"] = sum(
+        math.isnan(value) for key, value in figures.items() if key.endswith(":ours")
+    )
     show(times, BARS)
     save(figures | times, options.json)
 

@@ -2,9 +2,10 @@
 
     python benchmarks/place.py --json out/place.json
 
-A share of the nodes is drawn, of those with a tie to one that stays. *taken out* removes them from an embedding of the
-whole graph; *never seen* embeds the graph without them. Both times ``Embedding.transform`` places them among the
-others. Recall@5 of a node is the share of the five nearest nodes that are neighbours, of the most that can be.
+A share of the nodes is drawn, of those with a tie to one that stays. *taken out* removes them from
+an embedding of the whole graph; *never seen* embeds the graph without them. Both times
+``Embedding.transform`` places them among the others. Recall@5 of a node is the share of the five
+nearest nodes that are neighbours, of the most that can be.
 """
 
 import time
@@ -54,7 +55,9 @@ def draw(graph: Graph, share: float, seed: int) -> tuple[Ints, Ints]:
     order = np.random.default_rng(seed).permutation(np.flatnonzero(~graph.isolated))
     taken = order[: max(1, round(share * graph.n_nodes))]
     offsets, neighbors = graph.neighbor_lists
-    tied = [not np.isin(neighbors[offsets[i] : offsets[i + 1]], taken).all() for i in taken.tolist()]
+    tied = [
+        not np.isin(neighbors[offsets[i] : offsets[i + 1]], taken).all() for i in taken.tolist()
+    ]
     taken = np.sort(taken[tied])
     return taken, np.setdiff1d(np.arange(graph.n_nodes), taken)
 
@@ -65,7 +68,9 @@ def measure(graph: Graph, share: float, repeats: int) -> Figures:
     for seed in range(repeats):
         taken, kept = draw(graph, share, seed)
         smaller = without(graph, kept)
-        out = uh.Embedding(smaller.ids, whole.points[kept], whole.manifold, replace(whole.record), smaller)
+        out = uh.Embedding(
+            smaller.ids, whole.points[kept], whole.manifold, replace(whole.record), smaller
+        )
         unseen = uh.embed(smaller, quiet=True)
         began = time.perf_counter()
         rows.append([recall(graph, whole, taken), placed_again(graph, out, taken, kept)])
@@ -73,9 +78,15 @@ def measure(graph: Graph, share: float, repeats: int) -> Figures:
         rows[-1].append(placed_again(graph, unseen, taken, kept))
     had, again, never = map(float, np.mean(rows, axis=0))
     return {
-        "nodes": graph.n_nodes, "placed": nodes, "had": had, "taken_out": again, "taken_out_kept": again / had,
-        "never_seen": never, "never_seen_kept": never / had, "seconds": seconds / repeats,
-    }  # fmt: skip
+        "nodes": graph.n_nodes,
+        "placed": nodes,
+        "had": had,
+        "taken_out": again,
+        "taken_out_kept": again / had,
+        "never_seen": never,
+        "never_seen_kept": never / had,
+        "seconds": seconds / repeats,
+    }
 
 
 def main() -> None:
@@ -84,10 +95,23 @@ def main() -> None:
     made.add_argument("--share", type=float, default=0.1, help="of the nodes that are taken out")
     made.add_argument("--repeats", type=int, default=3)
     options = made.parse_args()
-    measured = {name: measure(graph_named(name), options.share, options.repeats) for name in options.graphs}
+    measured = {
+        name: measure(graph_named(name), options.share, options.repeats) for name in options.graphs
+    }
     header = ["graph", *next(iter(measured.values()))]
-    print(table(header, [[name, *(f"{value:.4g}" for value in mine.values())] for name, mine in measured.items()]))
-    save({f"{name}_{key}": value for name, mine in measured.items() for key, value in mine.items()}, options.json)
+    print(
+        table(
+            header,
+            [
+                [name, *(f"{value:.4g}" for value in mine.values())]
+                for name, mine in measured.items()
+            ],
+        )
+    )
+    save(
+        {f"{name}_{key}": value for name, mine in measured.items() for key, value in mine.items()},
+        options.json,
+    )
 
 
 if __name__ == "__main__":

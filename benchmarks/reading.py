@@ -1,11 +1,13 @@
-"""Reading a large edge list: time and memory of ``read_graph`` beside ``pandas.read_csv`` of the same file.
+"""Reading a large edge list: time and memory of ``read_graph`` beside ``pandas.read_csv`` of the
+same file.
 
     python benchmarks/reading.py --edges 10000000 --json out/reading.json
 
-The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows in random order.
-pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Each runs
-in a process of its own, in turns, after a smaller file (``warm_up``), and the fastest counts. Ratios compare both on
-all cores, or, as ``serial``, both bound to one (``low_memory=False`` makes pandas read with one thread).
+The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows
+in random order. pandas parses the table and stops there; ``read_graph`` also numbers the ids and
+sorts and merges the edges. Each runs in a process of its own, in turns, after a smaller file
+(``warm_up``), and the fastest counts. Ratios compare both on all cores, or, as ``serial``, both
+bound to one (``low_memory=False`` makes pandas read with one thread).
 """
 
 import json
@@ -20,7 +22,9 @@ import pyarrow as pa
 from bench import Figures, finish, parser, power_law_ends
 from pyarrow import csv
 
-_PEAK = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024)"
+_PEAK = (
+    "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024)"
+)
 _CORES = "len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()"
 _ONE_CORE = """\
 if hasattr(os, "sched_setaffinity"):
@@ -47,7 +51,9 @@ def write_edges(path: Path, edges: int, seed: int = 0) -> None:
         for start in range(0, edges, 1_000_000):
             size = min(1_000_000, edges - start)
             first, second = (names.take(pa.array(end)) for end in drawn(size))
-            table = pa.table([first, second, rng.integers(1, 100, size)], names=["first", "second", "weight"])
+            table = pa.table(
+                [first, second, rng.integers(1, 100, size)], names=["first", "second", "weight"]
+            )
             csv.write_csv(table, file, options)
 
 
@@ -61,11 +67,14 @@ for path in sys.argv[1:]:
     start = time.perf_counter()
     out = {call}
     seconds.append(time.perf_counter() - start)
-print(json.dumps({{"warm_up": seconds[0], "seconds": seconds[1], "peak_bytes": {_PEAK}, "cores": {_CORES},
+print(json.dumps({{"warm_up": seconds[0], "seconds": seconds[1], "peak_bytes": {_PEAK},
+                  "cores": {_CORES},
                   **{facts}}}))
 """
     command = [sys.executable, "-c", program, str(warm_up), str(path)]
-    result: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    result: dict[str, Any] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     return result
 
 
@@ -80,7 +89,10 @@ def main() -> None:
         write_edges(warm_up, min(options.edges, 1_000_000))
         write_edges(path, options.edges)
         figures["file_mib"] = path.stat().st_size / 2**20
-        rounds = [{reader: measure(reader, warm_up, path) for reader in _READERS} for _ in range(options.repeats)]
+        rounds = [
+            {reader: measure(reader, warm_up, path) for reader in _READERS}
+            for _ in range(options.repeats)
+        ]
     for reader in _READERS:
         mine = [each[reader] for each in rounds]
         figures[f"{reader}_warm_up_seconds"] = min(each.pop("warm_up") for each in mine)
@@ -88,7 +100,9 @@ def main() -> None:
         figures[f"{reader}_peak_gib"] = max(each.pop("peak_bytes") for each in mine) / 2**30
         figures |= {f"{reader}_cores": mine[0].pop("cores")} | mine[0]
     for end in ("", "_serial"):
-        figures[f"ratio_to_pandas{end}"] = figures[f"graph{end}_seconds"] / figures[f"pandas{end}_seconds"]
+        figures[f"ratio_to_pandas{end}"] = (
+            figures[f"graph{end}_seconds"] / figures[f"pandas{end}_seconds"]
+        )
     finish(figures, options.json)
 
 

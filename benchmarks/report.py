@@ -4,9 +4,10 @@
     python benchmarks/report.py --pictures docs --folder FOLDER
     python benchmarks/report.py --gallery out/site/gallery --folder FOLDER
 
-The first command opens each report in headless Chromium several times and takes medians: until the load event, the
-first picture, and everything. The second writes the pictures of docs/report.md, and keeps the embeddings in out/report.
-The third writes live reports, of those graphs that it finds, and a list of them.
+The first command opens each report in headless Chromium several times and takes medians: until the
+load event, the first picture, and everything. The second writes the pictures of docs/report.md, and
+keeps the embeddings in out/report. The third writes live reports, of those graphs that it finds,
+and a list of them.
 """
 
 import io
@@ -45,17 +46,23 @@ _TIMES = """
 
 
 def generated(n: int) -> Embedding:
-    """Random points of Q^{3,1} and a graph of five edges a node, some with many; δ is estimated from 200 points."""
+    """Random points of Q^{3,1} and a graph of five edges a node, some with many; δ is estimated
+    from 200 points.
+    """
     rng = np.random.default_rng(0)
     tails, heads = rng.integers(n, size=5 * n), (n * rng.random(5 * n) ** 3).astype(np.int64)
     weights = rng.integers(1, 20, size=5 * n).astype(np.float64)
-    graph = Graph.from_arrays(tails, heads, weights, ids=[f"node {k}" for k in range(n)], name="generated")
+    graph = Graph.from_arrays(
+        tails, heads, weights, ids=[f"node {k}" for k in range(n)], name="generated"
+    )
     manifold = PseudoHyperboloid(3, 1)
     points = manifold.random(n, generator=torch.Generator().manual_seed(0))
     embedding = Embedding(graph.ids, points.numpy(), manifold, RunRecord(seed=0), graph)
     # A folder holds δ, and minutes of sums over all pairs are no part of a page.
     few = points[torch.from_numpy(rng.integers(n, size=200))]
-    vars(embedding)["delta"] = n * manifold.cdist(points, few, dissimilarity="geodesic").mean(1).numpy()
+    vars(embedding)["delta"] = (
+        n * manifold.cdist(points, few, dissimilarity="geodesic").mean(1).numpy()
+    )
     return embedding
 
 
@@ -80,7 +87,9 @@ def opened(browser: Any, page: Path, **options: Any) -> Iterator[Any]:
     tab.add_init_script(_WATCH)
     tab.goto(page.absolute().as_uri())
     tab.wait_for_selector("html[data-ready]", timeout=300_000)
-    tab.wait_for_function("performance.getEntriesByName('first-contentful-paint').length && document.readyState")
+    tab.wait_for_function(
+        "performance.getEntriesByName('first-contentful-paint').length && document.readyState"
+    )
     yield tab
     tab.close()
 
@@ -118,12 +127,16 @@ def pictures(folder: Path, data: Path) -> None:
     with chromium() as browser, tempfile.TemporaryDirectory() as scratch:
         for name, title in PICTURED.items():
             known = pictured(name, data)
-            page = write_report(known[0], Path(scratch) / f"{name}.html", graph=known[1], title=title)
+            page = write_report(
+                known[0], Path(scratch) / f"{name}.html", graph=known[1], title=title
+            )
             for (width, height), theme in product(SIZES.items(), THEMES):
                 look = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
                 with opened(browser, page, has_touch=width < 1000, **look) as tab:
                     keep(folder / f"report-{name}-{width}-{theme}.png", tab.screenshot())
-            drawn = plot.save(plot.plot_map(*known, title=title), Path(scratch) / "map.png", dpi=110)
+            drawn = plot.save(
+                plot.plot_map(*known, title=title), Path(scratch) / "map.png", dpi=110
+            )
             keep(folder / f"map-{name}.png", drawn.read_bytes())
 
 
@@ -145,9 +158,14 @@ def gallery(folder: Path, data: Path) -> None:
             print(f"  {missing}")
             continue
         page = write_report(embedding, folder / f"{name}.html", graph=graph, title=title)
-        links.append(f'<li><a href="{page.name}">{escape(title)}</a> ({len(embedding):,} nodes)</li>')
+        links.append(
+            f'<li><a href="{page.name}">{escape(title)}</a> ({len(embedding):,} nodes)</li>'
+        )
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Gallery</title>'
-    style = "<style>body { font: 1.1rem/1.7 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto }</style>"
+    style = (
+        "<style>body "
+        "{ font: 1.1rem/1.7 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto }</style>"
+    )
     (folder / "index.html").write_text(
         f"{head}{style}<h1>Gallery</h1><p>Each page is a live report.</p><ul>{''.join(links)}</ul>"
     )
@@ -177,8 +195,14 @@ def main() -> None:
     made.add_argument("--nodes", type=int, default=100_000, help="of the generated graph")
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--keep", type=Path, help="keep the pages in this folder")
-    made.add_argument("--gallery", type=Path, help="write live reports into this folder, and measure nothing")
-    made.add_argument("--pictures", type=Path, help="write pictures of reports into this folder, and measure nothing")
+    made.add_argument(
+        "--gallery", type=Path, help="write live reports into this folder, and measure nothing"
+    )
+    made.add_argument(
+        "--pictures",
+        type=Path,
+        help="write pictures of reports into this folder, and measure nothing",
+    )
     add_folder(made)
     options = made.parse_args()
     if options.gallery:

@@ -2,8 +2,9 @@
 
     python benchmarks/snippets.py
 
-The pages are README.md and all below docs, or those you name. The commands of a page run one after another in an empty
-folder with the files that the page shows: a text block is a file if a line with its name comes before it.
+The pages are README.md and all below docs, or those you name. The commands of a page run one after
+another in an empty folder with the files that the page shows: a text block is a file if a line with
+its name comes before it.
 """
 
 import os
@@ -69,11 +70,19 @@ def main() -> None:
             os.chdir(folder)
             for name, content in files(text).items():
                 Path(name).write_text(content, encoding="utf-8")
-            new = refreshed(text, lambda words: CliRunner().invoke(app, shlex.split(words)[1:]).output)
+            new = refreshed(
+                text, lambda words: CliRunner().invoke(app, shlex.split(words)[1:]).output
+            )
             os.chdir(before)
         path.write_text(new, encoding="utf-8")
-        figures |= {f"{path.stem}_commands": len(examples(text)), f"{path.stem}_changed": int(new != text)}
-        print(f"{path.name}: {len(examples(text))} commands, {'changed' if new != text else 'as it was'}")
+        figures |= {
+            f"{path.stem}_commands": len(examples(text)),
+            f"{path.stem}_changed": int(new != text),
+        }
+        print(
+            f"{path.name}: {len(examples(text))} commands, "
+            f"{'changed' if new != text else 'as it was'}"
+        )
     save(figures, options.json)
 
 

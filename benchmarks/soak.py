@@ -42,29 +42,42 @@ def soak(name: str, iterations: int, threads: int | None) -> Figures:
 
         def look(progress: Progress[BatchState]) -> None:
             nonlocal worst, counted
-            worst = max(worst, drift(progress.state.points, 2, -1.0), drift(progress.state.best, 2, -1.0))
+            worst = max(
+                worst, drift(progress.state.points, 2, -1.0), drift(progress.state.best, 2, -1.0)
+            )
             counted += 1
             if progress.iteration * 10 >= iterations * (len(memory) + 1):
                 memory.append(resident())
             update(progress.iteration, f"drift {worst:.1e}")
 
         started = time.monotonic()
-        (found,) = embed_many(graph, [config], Machine(threads=threads), measures=False, callbacks=[look])
+        (found,) = embed_many(
+            graph, [config], Machine(threads=threads), measures=False, callbacks=[look]
+        )
         seconds = time.monotonic() - started
     run = found.run
     kept: Figures = {what: run[what] for what in ("iterations", "nonfinite", "steps_back")}
     kept |= {"graph": name, "looks": counted, "largest_drift": worst, "seconds": seconds}
-    mib = {"after_a_tenth": memory[0], "at_the_end": memory[-1], "of_losses": 8 * 0.9 * iterations / 2**20}
+    mib = {
+        "after_a_tenth": memory[0],
+        "at_the_end": memory[-1],
+        "of_losses": 8 * 0.9 * iterations / 2**20,
+    }
     return kept | {f"mib_{what}": value for what, value in mib.items()}
 
 
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("graph", choices=sorted(ITERATIONS))
-    made.add_argument("--iterations", type=int, help="(default: a million of karate, 10,000 of nips)")
+    made.add_argument(
+        "--iterations", type=int, help="(default: a million of karate, 10,000 of nips)"
+    )
     made.add_argument("--threads", type=int)
     options = made.parse_args()
-    finish(soak(options.graph, options.iterations or ITERATIONS[options.graph], options.threads), options.json)
+    finish(
+        soak(options.graph, options.iterations or ITERATIONS[options.graph], options.threads),
+        options.json,
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Write down a training as it goes on: a callback that adds a line to a CSV file after every chunk of iterations.
+"""Write down a training as it goes on: a callback that adds a line to a CSV file after every chunk
+of iterations.
 
     python examples/callback.py
 
-A chunk takes at most 0.2 s. With ``torch.utils.tensorboard`` it would be ``SummaryWriter.add_scalar`` that is called.
+A chunk takes at most 0.2 s. With ``torch.utils.tensorboard`` it would be
+``SummaryWriter.add_scalar`` that is called.
 """
 
 import csv

@@ -38,7 +38,10 @@ def not_every_pair_is_joined() -> None:
     generator = torch.Generator().manual_seed(0)
     x, y = M.random(10_000, generator=generator), M.random(10_000, generator=generator)
     joined = M.logmap(x, y).exists.double().mean().item()
-    print(f"Of 10,000 random pairs on {M}, {100 * joined:.1f} % are joined by a geodesic; D_γ is defined for all:")
+    print(
+        f"Of 10,000 random pairs on {M}, {100 * joined:.1f} % are joined by a geodesic; D_γ is "
+        "defined for all:"
+    )
     D = M.dissimilarity(x, y)
     print(f"  the largest is {D.max().item():.3f}, and {D.isnan().sum().item()} are NaN.\n")
 
@@ -57,7 +60,9 @@ def why_not_the_gradient() -> None:
         (gradient,) = torch.autograd.grad(f(x), x)
         return gradient
 
-    print("Bringing ten points to their targets, f = Σ‖x - target‖², with steps of the same size:\n")
+    print(
+        "Bringing ten points to their targets, f = Σ‖x - target‖², with steps of the same size:\n"
+    )
     print(f"  {'iteration':>9}" + "".join(f" {title:>12}" for title in DIRECTIONS.values()))
     points = dict.fromkeys(DIRECTIONS, start)
     for iteration in range(401):
@@ -71,13 +76,18 @@ def why_not_the_gradient() -> None:
     length = rgrad.square().sum(-1)
     share = (M.sqnorm(rgrad).abs() / length)[length > 1e-2]
     print(
-        "\n  -Df climbs as often as it falls. ±Df, whichever descends, falls at the rate |⟨Df, Df⟩|, which is 0 on the"
+        "\n  -Df climbs as often as it falls. ±Df, whichever descends, falls at the rate |⟨Df, "
+        "Df⟩|, which is 0 on the"
     )
     print(
-        f"  light cone, and ends there: for {len(share)} of the 10 points it is now some {share.median():.3f} of ‖Df‖²."
+        f"  light cone, and ends there: for {len(share)} of the 10 points it is now some "
+        f"{share.median():.3f} of ‖Df‖²."
     )
     result = uh.minimize(f, start, M)
-    print(f"\n  minimize: f = {result.value:.2e} after {result.iterations} iterations ({result.reason})\n")
+    print(
+        f"\n  minimize: f = {result.value:.2e} after {result.iterations} iterations "
+        f"({result.reason})\n"
+    )
 
 
 def where_the_signed_gradient_sticks() -> None:
@@ -86,7 +96,9 @@ def where_the_signed_gradient_sticks() -> None:
     rgrad = M.egrad2rgrad(x, gradient)
     print(f"f = x_1 + x_2 at the pole of {M}, where Df = {tuple(rgrad[0].int().tolist())} is null:")
     for direction, title in DIRECTIONS.items():
-        moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction))
+        moved, _ = descent_step(
+            x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction)
+        )
         print(f"  one step along {title:10} changes f by {(gradient * moved).sum().item():+.3f}")
 
 

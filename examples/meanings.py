@@ -1,14 +1,16 @@
-"""Dissimilarities that are no metric: words with several meanings, placed by `minimize`. No graph is involved.
+"""Dissimilarities that are no metric: words with several meanings, placed by `minimize`. No graph
+is involved.
 
     python examples/meanings.py --picture docs/meanings.png
 
-Eighteen words have one or two of four topics, and a word's meanings are points of a plane. Two words are as far apart
-as their nearest meanings: "bank" is near "river" and near "loan", which are far from each other, so the triangle
-inequality fails. No metric space holds such a table, whatever its dimension; on Q^{p,q} two points may both be on the
-light cone of a third, at distance 0 from it, and as far apart as one likes.
+Eighteen words have one or two of four topics, and a word's meanings are points of a plane. Two
+words are as far apart as their nearest meanings: "bank" is near "river" and near "loan", which are
+far from each other, so the triangle inequality fails. No metric space holds such a table, whatever
+its dimension; on Q^{p,q} two points may both be on the light cone of a third, at distance 0 from
+it, and as far apart as one likes.
 
-Every geometry of dimension 4 gets the same number of starts, of which the best is kept. The table is made here, from a
-seed.
+Every geometry of dimension 4 gets the same number of starts, of which the best is kept. The table
+is made here, from a seed.
 """
 
 from __future__ import annotations
@@ -52,14 +54,20 @@ STAGES = (0.3, 0.03, 0.003, None)
 
 
 def table(seed: int) -> Tensor:
-    """Dissimilarities [n, n] of the words, of mean 1: the distance between the nearest of their meanings."""
+    """Dissimilarities [n, n] of the words, of mean 1: the distance between the nearest of their
+    meanings.
+    """
     generator = torch.Generator().manual_seed(seed)
     corners = {"water": (0.0, 0.0), "money": (3.0, 0.0), "sport": (3.0, 3.0), "music": (0.0, 3.0)}
     meanings = []
     for topics in WORDS.values():
         centres = torch.tensor([corners[topic] for topic in topics], dtype=torch.float64)
-        meanings.append(centres + 0.4 * torch.randn(centres.shape, dtype=torch.float64, generator=generator))
-    distances = torch.stack([torch.stack([torch.cdist(a, b).min() for b in meanings]) for a in meanings])
+        meanings.append(
+            centres + 0.4 * torch.randn(centres.shape, dtype=torch.float64, generator=generator)
+        )
+    distances = torch.stack(
+        [torch.stack([torch.cdist(a, b).min() for b in meanings]) for a in meanings]
+    )
     distances.fill_diagonal_(0.0)
     return distances / distances[distances > 0].mean()
 
@@ -84,14 +92,18 @@ class Fit:
 
 
 def start(D: Tensor, manifold: uh.Manifold, generator: torch.Generator) -> Tensor:
-    """Where to begin: -cosh D taken for ⟨x, y⟩, by its eigenvectors, and jittered; near 0 in flat space."""
+    """Where to begin: -cosh D taken for ⟨x, y⟩, by its eigenvectors, and jittered; near 0 in flat
+    space.
+    """
     if not isinstance(manifold, uh.PseudoHyperboloid):
         return manifold.random_near_pole(len(D), generator=generator)
     values, vectors = torch.linalg.eigh(-torch.cosh(D))
     scaled = vectors * values.abs().sqrt()
     time, space = scaled[:, : manifold.q + 1], scaled[:, len(D) - manifold.p :]
     points = torch.cat((time * time[:, :1].sum().sign(), space), dim=-1)
-    return manifold.phi(points + 0.1 * torch.randn(points.shape, dtype=torch.float64, generator=generator))
+    return manifold.phi(
+        points + 0.1 * torch.randn(points.shape, dtype=torch.float64, generator=generator)
+    )
 
 
 def fit(D: Tensor, manifold: uh.Manifold, starts: int) -> Fit:
@@ -113,7 +125,9 @@ def fit(D: Tensor, manifold: uh.Manifold, starts: int) -> Fit:
         points = start(D, manifold, torch.Generator().manual_seed(seed))
         for epsilon in STAGES:
             function = partial(stress, epsilon=epsilon)
-            result = uh.minimize(function, points, manifold, max_iterations=50, gradient_tolerance=1e-4)
+            result = uh.minimize(
+                function, points, manifold, max_iterations=50, gradient_tolerance=1e-4
+            )
             points = result.point
         found.append((result.value**0.5, manifold.cdist(points, dissimilarity=measure)))
     found.sort(key=lambda pair: pair[0])
@@ -131,14 +145,23 @@ def draw(D: Tensor, fits: dict[str, Fit], path: Path) -> None:
     i, j = torch.triu_indices(n, n, 1)
     ambiguous = torch.tensor([word in AMBIGUOUS for word in NAMES])
     either = ambiguous[i] | ambiguous[j]
-    figure, axes = pyplot.subplots(1, len(fits), figsize=(2.3 * len(fits), 2.9), sharex=True, sharey=True)
+    figure, axes = pyplot.subplots(
+        1, len(fits), figsize=(2.3 * len(fits), 2.9), sharex=True, sharey=True
+    )
     top = 1.05 * max(float(D.max()), *(float(found.lengths.max()) for found in fits.values()))
     for axis, (name, found) in zip(axes, fits.items(), strict=True):
         for chosen, color, label in (
             (~either, "#4c72b0", "one meaning"),
             (either, "#dd8452", "with an ambiguous word"),
         ):
-            axis.scatter(D[i, j][chosen], found.lengths[i, j][chosen], s=7, color=color, label=label, linewidths=0)
+            axis.scatter(
+                D[i, j][chosen],
+                found.lengths[i, j][chosen],
+                s=7,
+                color=color,
+                label=label,
+                linewidths=0,
+            )
         axis.plot([0, top], [0, top], color="#999999", linewidth=0.8, zorder=0)
         axis.set_title(f"${name}$: {found.stress:.2f}", fontsize=10)
         axis.set_xlabel("given", fontsize=9)
@@ -152,18 +175,28 @@ def draw(D: Tensor, fits: dict[str, Fit], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--picture", type=Path, default=Path("out/meanings.png"), help="where the picture goes")
+    parser.add_argument(
+        "--picture", type=Path, default=Path("out/meanings.png"), help="where the picture goes"
+    )
     parser.add_argument("--starts", type=int, default=2, help="starts of each geometry")
     parser.add_argument("--seed", type=int, default=0, help="seed of the table")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # of so little work, threads only lose time
     D = table(arguments.seed)
-    print(f"{len(NAMES)} words; the triangle inequality fails in {100 * broken_triangles(D):.0f} % of their triples.\n")
+    print(
+        f"{len(NAMES)} words; the triangle inequality fails in {100 * broken_triangles(D):.0f} % "
+        "of their triples.\n"
+    )
     fits = {name: fit(D, manifold, arguments.starts) for name, manifold in GEOMETRIES.items()}
     bank, river, loan = (NAMES.index(word) for word in ("bank", "river", "loan"))
     pairs = {"bank-river": (bank, river), "bank-loan": (bank, loan), "river-loan": (river, loan)}
-    print(f"  {'':8} {'stress':>7} {'of all starts':>20}" + "".join(f" {title:>11}" for title in pairs))
-    print(f"  {'given':8} {'':7} {'':20}" + "".join(f" {D[at].item():11.2f}" for at in pairs.values()))
+    print(
+        f"  {'':8} {'stress':>7} {'of all starts':>20}"
+        + "".join(f" {title:>11}" for title in pairs)
+    )
+    print(
+        f"  {'given':8} {'':7} {'':20}" + "".join(f" {D[at].item():11.2f}" for at in pairs.values())
+    )
     for name, found in fits.items():
         every = f"{found.stresses[0]:.3f} to {found.stresses[-1]:.3f}"
         cells = "".join(f" {found.lengths[at].item():11.2f}" for at in pairs.values())

@@ -1,4 +1,5 @@
-"""The pictures of the pages that explain the geometry: run it with `python examples/pictures.py --folder docs`.
+"""The pictures of the pages that explain the geometry: run it with `python examples/pictures.py
+--folder docs`.
 
 Every distance and every curve is computed by the package; matplotlib only draws.
 """
@@ -42,7 +43,12 @@ def spaces(path: Path) -> None:
     sphere.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1)
     for height in (-0.6, 0.0, 0.6):
         radius = math.sqrt(1 - height**2)
-        sphere.plot(radius * np.cos(turn), height + 0.28 * radius * np.sin(turn), color="#cfcfcf", linewidth=0.8)
+        sphere.plot(
+            radius * np.cos(turn),
+            height + 0.28 * radius * np.sin(turn),
+            color="#cfcfcf",
+            linewidth=0.8,
+        )
     ring = np.linspace(0, 2 * math.pi, 13)
     sphere.plot(np.cos(ring), 0.28 * np.sin(ring), color=ORANGE, linewidth=1.2)
     sphere.scatter(np.cos(ring), 0.28 * np.sin(ring), s=26, color=ORANGE, zorder=3)
@@ -58,7 +64,9 @@ def spaces(path: Path) -> None:
 
 
 def _tree(axis: Axes) -> None:
-    """A tree with three branches at each node, in the Poincaré disc: every tie has the same length."""
+    """A tree with three branches at each node, in the Poincaré disc: every tie has the same
+    length.
+    """
     length, depth = 1.1, 4
     M = uh.PseudoHyperboloid(2, 0)
     spots: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -100,12 +108,23 @@ def surface(path: Path) -> None:
     axis = figure.add_subplot(projection="3d")
     angle, height = np.meshgrid(np.linspace(0, 2 * math.pi, 60), np.linspace(-2, 2, 40))
     radius = np.sqrt(1 + height**2)
-    axis.plot_surface(radius * np.cos(angle), radius * np.sin(angle), height, color="#b9c7da", alpha=0.35, linewidth=0)
+    axis.plot_surface(
+        radius * np.cos(angle),
+        radius * np.sin(angle),
+        height,
+        color="#b9c7da",
+        alpha=0.35,
+        linewidth=0,
+    )
     x = M.origin()
     kinds = {
         "time-like: goes round and comes back": ((0.0, 1.0, 0.0), (0.0, 2 * math.pi), ORANGE),
         "light-like: has length 0": ((0.0, 1.0, 1.0), (-2.0, 2.0), GREEN),
-        "space-like: runs off for ever": ((0.0, 0.0, 1.0), (-math.asinh(2.0), math.asinh(2.0)), BLUE),
+        "space-like: runs off for ever": (
+            (0.0, 0.0, 1.0),
+            (-math.asinh(2.0), math.asinh(2.0)),
+            BLUE,
+        ),
     }
     for label, (direction, (low, high), color) in kinds.items():
         u = torch.tensor(direction, dtype=torch.float64)
@@ -123,7 +142,9 @@ def surface(path: Path) -> None:
 def unrolled(angle: float | Floats, height: float | Floats) -> torch.Tensor:
     """The points of Q^{1,1} at an angle around the surface and a height along it."""
     radius = np.sqrt(1 + np.square(height))
-    coordinates = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.asarray(height)], axis=-1)
+    coordinates = np.stack(
+        [radius * np.cos(angle), radius * np.sin(angle), np.asarray(height)], axis=-1
+    )
     return torch.tensor(coordinates, dtype=torch.float64)
 
 
@@ -135,19 +156,35 @@ def nearness(path: Path) -> None:
     angles, heights = np.meshgrid(np.linspace(-math.pi, math.pi, 401), np.linspace(-3, 3, 301))
     D = M.dissimilarity(M.origin(), unrolled(angles, heights)).numpy()
     figure, axis = pyplot.subplots(figsize=(7.4, 4.4))
-    shown = axis.pcolormesh(angles, heights, D, cmap="cividis_r", shading="auto", vmin=0, vmax=float(D.max()))
+    shown = axis.pcolormesh(
+        angles, heights, D, cmap="cividis_r", shading="auto", vmin=0, vmax=float(D.max())
+    )
     figure.colorbar(shown, ax=axis, label="distance from the hub")
     rays = np.linspace(-3, 3, 200)
     for sign in (1, -1):
         axis.plot(np.arctan(sign * rays), rays, color=GREEN, linewidth=2.2)
-    places = {"hub": (0.0, 0.0), "A": (math.atan(1.5), 1.5), "B": (math.atan(-1.5), 1.5), "C": (math.atan(-1.5), -1.5)}
+    places = {
+        "hub": (0.0, 0.0),
+        "A": (math.atan(1.5), 1.5),
+        "B": (math.atan(-1.5), 1.5),
+        "C": (math.atan(-1.5), -1.5),
+    }
     points = {name: unrolled(*place) for name, place in places.items()}
     for name, (angle, height) in places.items():
         axis.scatter([angle], [height], s=70, color="white", edgecolor="black", zorder=3)
-        axis.annotate(name, (angle, height), xytext=(9, 6), textcoords="offset points", fontsize=12, weight="bold")
+        axis.annotate(
+            name,
+            (angle, height),
+            xytext=(9, 6),
+            textcoords="offset points",
+            fontsize=12,
+            weight="bold",
+        )
     axis.set_xlabel("angle around the surface (time)")
     axis.set_ylabel("height along the surface (space)")
-    axis.set_xticks([-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["-π", "-π/2", "0", "π/2", "π"])
+    axis.set_xticks(
+        [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["-π", "-π/2", "0", "π/2", "π"]
+    )
     _write(figure, path)
     print("The distances of the picture:")
     for a, b in (("hub", "A"), ("hub", "B"), ("hub", "C"), ("A", "B"), ("A", "C"), ("B", "C")):
@@ -164,17 +201,36 @@ def central(path: Path) -> None:
     figure, axis = pyplot.subplots(figsize=(6.4, 5.0))
     _draw_ties(axis, graph, places)
     sizes = 40 + 500 * (1 - (club.rank - 1) / (len(club) - 1)) ** 2
-    shown = axis.scatter(places[:, 0], places[:, 1], s=sizes, c=club.delta, cmap="cividis", edgecolor="white", zorder=3)
+    shown = axis.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=sizes,
+        c=club.delta,
+        cmap="cividis",
+        edgecolor="white",
+        zorder=3,
+    )
     for i in np.argsort(club.rank)[:8]:
         text = f"{club.ids[i]}"
-        axis.annotate(text, places[i], ha="center", va="center", color="white", fontsize=9, weight="bold", zorder=4)
+        axis.annotate(
+            text,
+            places[i],
+            ha="center",
+            va="center",
+            color="white",
+            fontsize=9,
+            weight="bold",
+            zorder=4,
+        )
     figure.colorbar(shown, ax=axis, label="sum of distances to all other members")
     axis.axis("off")
     _write(figure, path)
 
 
 def lesmis(path: Path) -> None:
-    """Les Misérables: characters who share scenes lie close together, and colours are communities."""
+    """Les Misérables: characters who share scenes lie close together, and colours are
+    communities.
+    """
     book = uh.embed("lesmis", quiet=True)
     _write(book.plot(title="Les Misérables: characters who appear together"), path)
 
@@ -212,7 +268,9 @@ PICTURES: dict[str, Callable[[Path], None]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path("out/pictures"), help="where the pictures go")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("out/pictures"), help="where the pictures go"
+    )
     parser.add_argument("--only", choices=PICTURES, help="draw this one alone")
     arguments = parser.parse_args()
     try:

@@ -1,4 +1,6 @@
-"""Look the pins up in the database of known vulnerabilities; where it cannot be reached, say so and pass."""
+"""Look the pins up in the database of known vulnerabilities; where it cannot be reached, say so and
+pass.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,33 @@ def main() -> int:
         for name in ("base.txt", "torch.txt", "dev.txt", "docs.txt")
         for word in ("--requirement", str(HERE / name))
     ]
-    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--no-deps", "--format", "json", *files]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--disable-pip",
+        "--no-deps",
+        "--format",
+        "json",
+        *files,
+    ]
     result = subprocess.run(command, capture_output=True, text=True)
     try:
         pins = json.loads(result.stdout)["dependencies"]
     except ValueError:  # it ended before it had an answer
-        print(f"audit: nothing was looked up: {result.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        print(
+            f"audit: nothing was looked up: {result.stderr.strip().splitlines()[-1]}",
+            file=sys.stderr,
+        )
         return 0
-    known = [(pin["name"], pin["version"], entry["id"]) for pin in pins for entry in pin.get("vulns", [])]
+    known = [
+        (pin["name"], pin["version"], entry["id"]) for pin in pins for entry in pin.get("vulns", [])
+    ]
     skipped = sum("skip_reason" in pin for pin in pins)
-    print(f"audit: {len(pins) - skipped} of {len(pins)} pins looked up, {skipped} not found in the database")
+    print(
+        f"audit: {len(pins) - skipped} of {len(pins)} pins looked up, {skipped} not found in the "
+        "database"
+    )
     for name, version, entry in known:
         print(f"audit: {name} {version}: {entry}", file=sys.stderr)
     return 1 if known else 0

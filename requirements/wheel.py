@@ -1,10 +1,11 @@
-"""Install the wheel of a folder with the pins, without torch, in a new environment, and run there what pages show.
+"""Install the wheel of a folder with the pins, without torch, in a new environment, and run there
+what pages show.
 
     python requirements/wheel.py dist
     python requirements/wheel.py dist python3.12 python3.13
 
-Each interpreter that is named gets its own environment; without any, it is the one that runs this. The commands are
-those of the README and of the ten tasks, in an empty folder.
+Each interpreter that is named gets its own environment; without any, it is the one that runs this.
+The commands are those of the README and of the ten tasks, in an empty folder.
 """
 
 from __future__ import annotations
@@ -29,24 +30,37 @@ UNWANTED = ("torch", "triton", "nvidia-", "cuda-")
 
 
 def runs_its_pages(wheel: Path, interpreter: str) -> bool:
-    """Whether the commands of the pages run from the wheel, the report is written, and torch was not installed."""
+    """Whether the commands of the pages run from the wheel, the report is written, and torch was
+    not installed.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{wheel.name}: installing it in a new environment of {interpreter} (about a minute)", flush=True)
+        print(
+            f"{wheel.name}: installing it in a new environment of {interpreter} (about a minute)",
+            flush=True,
+        )
         subprocess.run([interpreter, "-m", "venv", f"{folder}/venv"], check=True)
         programs = Path(folder, "venv", "bin")
         pip = [programs / "python", "-m", "pip", "--disable-pip-version-check"]
         pins = ["--constraint", str(HERE / "base.txt"), str(wheel)]
         subprocess.run([*pip, "install", "--quiet", *pins], check=True)
         listed = subprocess.run([*pip, "list"], check=True, capture_output=True, text=True).stdout
-        wrong = [problem for page in PAGES for problem in failures(ROOT / page, Path(folder, page), programs)]
-    unwanted = [name for line in listed.splitlines() if (name := line.split()[0]).startswith(UNWANTED)]
+        wrong = [
+            problem
+            for page in PAGES
+            for problem in failures(ROOT / page, Path(folder, page), programs)
+        ]
+    unwanted = [
+        name for line in listed.splitlines() if (name := line.split()[0]).startswith(UNWANTED)
+    ]
     wrong += [f"these were installed: {', '.join(unwanted)}"] * bool(unwanted)
     print(f"{wheel.name}: {'; '.join(wrong) or 'all commands run, without torch'}", flush=True)
     return not wrong
 
 
 def failures(page: Path, folder: Path, programs: Path) -> Iterator[str]:
-    """What goes wrong with the commands of a page, run in a new folder by the ``programs`` of an environment."""
+    """What goes wrong with the commands of a page, run in a new folder by the ``programs`` of an
+    environment.
+    """
     text = page.read_text(encoding="utf-8")
     folder.mkdir(parents=True)
     for name, content in files(text).items():
@@ -61,7 +75,10 @@ def failures(page: Path, folder: Path, programs: Path) -> Iterator[str]:
             text=True,
         )
         if found.returncode:
-            yield f"{page.name}: {words}: {(found.stderr.strip() or str(found.returncode)).splitlines()[-1]}"
+            yield (
+                f"{page.name}: {words}: "
+                f"{(found.stderr.strip() or str(found.returncode)).splitlines()[-1]}"
+            )
     missing = [name for name in WRITTEN if not (folder / "lesmis" / name).exists()]
     if missing:
         yield f"{page.name}: {', '.join(missing)} was not written"

@@ -1,4 +1,6 @@
-"""What the tests of every backend share: graphs, points, and the bars that an objective is held to."""
+"""What the tests of every backend share: graphs, points, and the bars that an objective is held
+to.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def random_pairs(n, capacities, seed=0, degree=6):
     i, j = chosen // n, chosen % n
     edges = np.unique(np.stack((np.minimum(i, j), np.maximum(i, j)), 1)[i != j], axis=0)
     edges = edges[rng.permutation(len(edges))[:m]]
-    weights = {"tied": rng.integers(1, 4, m), "distinct": rng.permutation(m) + 1.0, "one": np.ones(m)}[capacities]
+    weights = {
+        "tied": rng.integers(1, 4, m),
+        "distinct": rng.permutation(m) + 1.0,
+        "one": np.ones(m),
+    }[capacities]
     return RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights.astype(float), ids=n))
 
 
@@ -48,12 +54,20 @@ def spec_of(manifold, measure, tau, epsilon=0.1, iterations=5, scope="graph"):
 
 
 def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1, scope="graph"):
-    """Relative errors of value and gradient: largest error over largest entry, in the tangent spaces."""
+    """Relative errors of value and gradient: largest error over largest entry, in the tangent
+    spaces.
+    """
     spec = spec_of(manifold, measure, tau, epsilon, scope=scope)
     state = BatchState.start([points.numpy()])
-    expected, found = ReferenceEngine(pairs, [spec]).evaluate(state), engine_of(pairs, [spec]).evaluate(state)
+    expected, found = (
+        ReferenceEngine(pairs, [spec]).evaluate(state),
+        engine_of(pairs, [spec]).evaluate(state),
+    )
     # Formulas that agree on the manifold differ off it, by a normal component of the gradient.
-    tangent = [manifold.egrad2rgrad(points, torch.from_numpy(result.gradient[0])) for result in (expected, found)]
+    tangent = [
+        manifold.egrad2rgrad(points, torch.from_numpy(result.gradient[0]))
+        for result in (expected, found)
+    ]
     largest = tangent[0].abs().max().item()
     value = abs(found.loss[0] - expected.loss[0]) / max(abs(expected.loss[0]), 1e-300)
     return value, (tangent[1] - tangent[0]).abs().max().item() / max(largest, 1e-300)
@@ -61,7 +75,9 @@ def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1, scope
 
 def conditioning(pairs, manifold, measure, tau, points):
     """u · max ‖x-y‖² · max(1/(τd), 1/|s|) over the pairs whose softmax weight exceeds 1e-6."""
-    loss = ExactLoss(pairs, manifold.pair_function(measure, 0.1 if measure == "smoothed" else None), tau)
+    loss = ExactLoss(
+        pairs, manifold.pair_function(measure, 0.1 if measure == "smoothed" else None), tau
+    )
     distances = torch.cat(loss.distances(points))
     weight = torch.softmax(-distances / tau, 0)
     listed = torch.from_numpy(np.concatenate((pairs.edges, pairs.nonedges)))[weight > 1e-6]
@@ -73,18 +89,26 @@ def conditioning(pairs, manifold, measure, tau, points):
 
 
 def literal(pairs, points, manifold, tau, scope, offsets=None, epsilon=0.1):
-    """The smoothed loss and its gradients in points and offsets, tie by tie, each against all weaker pairs."""
+    """The smoothed loss and its gradients in points and offsets, tie by tie, each against all
+    weaker pairs.
+    """
     measure = manifold.pair_function("smoothed", epsilon)
     n = len(points)
     offsets = np.zeros(n) if offsets is None else offsets
     x, a = points.clone().requires_grad_(), torch.from_numpy(offsets).clone().requires_grad_()
     ranks, edges = torch.full((n, n), -1), torch.from_numpy(pairs.edges)
-    ranks[edges[:, 0], edges[:, 1]] = ranks[edges[:, 1], edges[:, 0]] = torch.from_numpy(pairs.weaker)
+    ranks[edges[:, 0], edges[:, 1]] = ranks[edges[:, 1], edges[:, 0]] = torch.from_numpy(
+        pairs.weaker
+    )
     others = ~torch.eye(n, dtype=torch.bool)
     d = measure(x[:, None, :], x[None, :, :]) - a[:, None] - a[None, :]
     total = 0.0 * x.sum()
     for i, j in pairs.edges.tolist():
         weaker = (ranks < ranks[i, j]) & others
-        compared = d[weaker.triu()] if scope == "graph" else torch.cat([d[end][weaker[end]] for end in (i, j)])
+        compared = (
+            d[weaker.triu()]
+            if scope == "graph"
+            else torch.cat([d[end][weaker[end]] for end in (i, j)])
+        )
         total = total + torch.logsumexp(torch.cat((x.new_zeros(1), (d[i, j] - compared) / tau)), 0)
     return float(total.detach()), *torch.autograd.grad(total, (x, a))

@@ -1,4 +1,6 @@
-"""What the tests share: the geometries every property runs over, and what of all cases `make test` runs."""
+"""What the tests share: the geometries every property runs over, and what of all cases `make test`
+runs.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from covering import covering
 
-# Tests run side by side, so more threads only wait for each other. Read when torch is first imported, here and in what
-# tests start; those that are about threads ask for several.
+# Tests run side by side, so more threads only wait for each other. Read when torch is first
+# imported, here and in what tests start; those that are about threads ask for several.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
     from ultrahyperbolic import PseudoHyperboloid
 
-# Modules and cases live as long as the process: looking for garbage among them takes time and finds none.
+# Modules and cases live as long as the process: looking for garbage among them takes time and finds
+# none.
 gc.disable()
 
 if find_spec("hypothesis") is not None:
@@ -36,17 +39,31 @@ if find_spec("hypothesis") is not None:
     settings.register_profile("thorough", deadline=None, max_examples=300)
     settings.load_profile("quick")
 
-# A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
-# cases take long has a MOST_CASES of its own.
+# A test of more cases than this runs in a covering sample of them, and all of them with `make
+# test-all`. A module whose cases take long has a MOST_CASES of its own.
 MOST_CASES = 4
 
-# What compiles the loops that most rooms train with: one worker runs all of these, so that nothing is compiled twice.
+# What compiles the loops that most rooms train with: one worker runs all of these, so that nothing
+# is compiled twice.
 COMPILING = ("cli/test_embed.py", "engines/", "evaluation/test_summary.py", "pairs/")
 # What another worker does in the meantime: it needs none of those loops.
-MEANWHILE = ("engines/test_triton.py", "geometry/", "graph/", "nn/", "objective/", "optim/", "test_testing.py")
+MEANWHILE = (
+    "engines/test_triton.py",
+    "geometry/",
+    "graph/",
+    "nn/",
+    "objective/",
+    "optim/",
+    "test_testing.py",
+)
 
 # Checks of scikit-learn's own that take long.
-LONG_CHECKS = ("methods_subset", "methods_sample_order", "fit_idempotent", "estimator_sparse_matrix")
+LONG_CHECKS = (
+    "methods_subset",
+    "methods_sample_order",
+    "fit_idempotent",
+    "estimator_sparse_matrix",
+)
 
 HERE = Path(__file__).parent
 
@@ -87,7 +104,9 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
-    """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own before each test."""
+    """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own
+    before each test.
+    """
     from ultrahyperbolic import progress
 
     monkeypatch.setenv("TERM", "xterm")
@@ -111,7 +130,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def count(room: object, name: str, backend: str) -> None:
         original = getattr(room, name)
-        monkeypatch.setattr(room, name, lambda *a, **options: found.append(backend) or original(*a, **options))
+        monkeypatch.setattr(
+            room, name, lambda *a, **options: found.append(backend) or original(*a, **options)
+        )
 
     count(reference, "_blocks", "reference")
     count(dispatch, "row_arrays", "numpy")
@@ -131,7 +152,9 @@ def listening():
 
 
 def pytest_collection() -> None:
-    """Before tests are collected. A process that only hands them out does not come here, and needs no torch."""
+    """Before tests are collected. A process that only hands them out does not come here, and needs
+    no torch.
+    """
     import torch
 
     if not torch.cuda.is_available():
@@ -139,17 +162,25 @@ def pytest_collection() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the tests of the benchmarks to `make test-all`: they train, and importing them takes seconds."""
-    return True if collection_path == HERE / "benchmarks" and config.option.markexpr == "not slow" else None
+    """Leave the tests of the benchmarks to `make test-all`: they train, and importing them takes
+    seconds.
+    """
+    return (
+        True
+        if collection_path == HERE / "benchmarks" and config.option.markexpr == "not slow"
+        else None
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what takes long to `make test-all`: most of a large product, and long checks of scikit-learn's.
+    """Leave what takes long to `make test-all`: most of a large product, and long checks of
+    scikit-learn's.
 
     What is `COMPILING` is moved to the front, and what goes on in the `MEANWHILE` comes next.
 
-    Of a test of many cases, those stay in which every pair of its parameters' values meets. Where even these are many,
-    as of two parameters, which meet in all cases, those stay in which every value occurs.
+    Of a test of many cases, those stay in which every pair of its parameters' values meets. Where
+    even these are many, as of two parameters, which meet in all cases, those stay in which every
+    value occurs.
     """
     products = defaultdict(list)
     for item in items:
@@ -161,7 +192,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         most = getattr(cases[0].module, "MOST_CASES", MOST_CASES)
         if len(cases) <= most:
             continue
-        values = [[id(value) for _, value in sorted(item.callspec.params.items())] for item in cases]
+        values = [
+            [id(value) for _, value in sorted(item.callspec.params.items())] for item in cases
+        ]
         sample = covering(values)
         if len(sample) > most:
             sample = covering(values, strength=1)
@@ -171,8 +204,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def turn_of(file: str) -> int:
-    """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all others."""
-    if file in ("engines/test_distributed.py", "engines/test_sampled.py"):  # whose processes run what is compiled
+    """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all
+    others.
+    """
+    if file in (
+        "engines/test_distributed.py",
+        "engines/test_sampled.py",
+    ):  # whose processes run what is compiled
         return 2
     return 1 if file.startswith(MEANWHILE) else 0 if file.startswith(COMPILING) else 2
 

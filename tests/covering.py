@@ -7,10 +7,11 @@ from itertools import combinations
 
 
 def covering(cases: Sequence[Sequence[Hashable]], strength: int = 2) -> list[int]:
-    """Which of the cases to keep so that each combination of ``strength`` values that occurs in them still does.
+    """Which of the cases to keep so that each combination of ``strength`` values that occurs in
+    them still does.
 
-    ``cases`` [n, parameters] lists the values of each case. Greedy and deterministic: each next case is the first of
-    those that add most. The indices come in ascending order.
+    ``cases`` [n, parameters] lists the values of each case. Greedy and deterministic: each next
+    case is the first of those that add most. The indices come in ascending order.
     """
     wanted = [set(combinations(enumerate(case), min(strength, len(case)))) for case in cases]
     missing = set().union(*wanted)

@@ -1,10 +1,12 @@
-"""Forty mistakes, planted one at a time in a copy of the source: which of them do the quick tests miss?
+"""Forty mistakes, planted one at a time in a copy of the source: which of them do the quick tests
+miss?
 
     python tests/mutants.py                     # all; exit code 1 if one is missed
     python tests/mutants.py geometry nn         # those of some rooms
     python tests/mutants.py --json out/mutants.json
 
-Each names the tests that should catch it. They must pass without the mistake, and one of them must fail with it.
+Each names the tests that should catch it. They must pass without the mistake, and one of them must
+fail with it.
 """
 
 from __future__ import annotations
@@ -49,14 +51,24 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     # A wrong sign, factor or bound in the mathematics.
-    Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,", "geometry/test_functions.py"),
+    Mutant(
+        "geometry/functions.py",
+        "_ASINHC = (1.0, -1 / 6,",
+        "_ASINHC = (1.0, 1 / 6,",
+        "geometry/test_functions.py",
+    ),
     Mutant(
         "geometry/quadric.py",
         "raised[..., : self.q + 1].neg_()",
         "raised[..., : self.q].neg_()",
         "geometry/test_pseudo_hyperboloid.py::test_preconditioner_matrix_is_the_precondition",
     ),
-    Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC', "pairs/test_kinds.py"),
+    Mutant(
+        "pairs/kinds.py",
+        '"cone-rule": Kind.CONE_RULE',
+        '"cone-rule": Kind.GEODESIC',
+        "pairs/test_kinds.py",
+    ),
     Mutant(
         "pairs/reference.py",
         "found -= popularity[pairs].sum(1)",
@@ -64,7 +76,12 @@ MUTANTS = [
         "pairs/test_reference.py::test_popularity_is_part_of_every_distance",
     ),
     Mutant("options.py", "defaults | dict(given)", "dict(given) | defaults", "test_options.py"),
-    Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")', "objective/test_ranking.py"),
+    Mutant(
+        "objective/ranking.py",
+        'key, key, side="left")',
+        'key, key, side="right")',
+        "objective/test_ranking.py",
+    ),
     Mutant(
         "optim/descent.py",
         "keepdim=True).sign() * followed",
@@ -102,8 +119,18 @@ MUTANTS = [
         "contrib/test_geoopt.py",
     ),
     # An off-by-one, a dropped class, an order turned round in what is counted and shown.
-    Mutant("evaluation/hierarchy.py", "0.5 * (counts - 1)", "0.5 * counts", "evaluation/test_hierarchy.py"),
-    Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float(", "evaluation/test_retrieval.py"),
+    Mutant(
+        "evaluation/hierarchy.py",
+        "0.5 * (counts - 1)",
+        "0.5 * counts",
+        "evaluation/test_hierarchy.py",
+    ),
+    Mutant(
+        "evaluation/retrieval.py",
+        "rank = 1.0 + float(",
+        "rank = float(",
+        "evaluation/test_retrieval.py",
+    ),
     Mutant(
         "embedding/answers.py",
         "order[order != row][:k]",
@@ -122,8 +149,18 @@ MUTANTS = [
         "merged.weights[:] /= 1",
         "graph/test_fold.py::test_compiled_loops_change_nothing",
     ),
-    Mutant("engines/numba/offsets.py", "-4.0 * spring / tau", "-2.0 * spring / tau", "engines/test_directed.py"),
-    Mutant("graph/base.py", "directions[:, ::-1], directions)", "directions, directions)", "graph/test_directed.py"),
+    Mutant(
+        "engines/numba/offsets.py",
+        "-4.0 * spring / tau",
+        "-2.0 * spring / tau",
+        "engines/test_directed.py",
+    ),
+    Mutant(
+        "graph/base.py",
+        "directions[:, ::-1], directions)",
+        "directions, directions)",
+        "graph/test_directed.py",
+    ),
     Mutant(
         "graph/flow.py",
         "- 2.0 * found.potentials",
@@ -142,7 +179,12 @@ MUTANTS = [
         "diagonal[inner] = sampled[:count]",
         "graph/test_flow.py::test_estimates_lie_within_their_errors",
     ),
-    Mutant("graph/hops.py", "np.int32(level + 1) * bits", "np.int32(level) * bits", "graph/test_hops.py"),
+    Mutant(
+        "graph/hops.py",
+        "np.int32(level + 1) * bits",
+        "np.int32(level) * bits",
+        "graph/test_hops.py",
+    ),
     Mutant(
         "training/method.py",
         'for name in ("map", "tie_order") if',
@@ -150,7 +192,10 @@ MUTANTS = [
         "training/test_method.py::test_the_score_is_the_mean_of_neighbours_and_tie_order",
     ),
     Mutant(
-        "training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0", "training/test_start.py"
+        "training/start.py",
+        "hops[hops < 0] = hops.max(initial=0) + 2",
+        "hops[hops < 0] = 0",
+        "training/test_start.py",
     ),
     Mutant(
         "report/space.py",
@@ -158,7 +203,12 @@ MUTANTS = [
         "np.where(along < radius_square, 2, 2)",
         "report/test_distances.py",
     ),
-    Mutant("spaces/distances.py", "0.5 * turn, -1.0 - 0.5", "0.5 * turn, 1.0 - 0.5", "spaces/test_distances.py"),
+    Mutant(
+        "spaces/distances.py",
+        "0.5 * turn, -1.0 - 0.5",
+        "0.5 * turn, 1.0 - 0.5",
+        "spaces/test_distances.py",
+    ),
     Mutant(
         "plot/maps.py",
         "np.lexsort((-np.concatenate(",
@@ -195,8 +245,18 @@ MUTANTS = [
         "training/test_embed.py::test_interrupted_before_the_first_chunk_ends",
     ),
     Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", "pairs/test_portable.py"),
-    Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", "test_progress.py"),
-    Mutant("verdict.py", "rate is None or rate >= TIE", "rate is None or rate < TIE", "evaluation/test_ranks.py"),
+    Mutant(
+        "progress.py",
+        "task, plain = self.tasks[-1]",
+        "task, plain = self.tasks[0]",
+        "test_progress.py",
+    ),
+    Mutant(
+        "verdict.py",
+        "rate is None or rate >= TIE",
+        "rate is None or rate < TIE",
+        "evaluation/test_ranks.py",
+    ),
     Mutant(
         "testing.py",
         "report.failed[name] = f",
@@ -208,12 +268,30 @@ MUTANTS = [
 
 def failing(copy: Path, tests: Iterable[str], cache: Path) -> str | None:
     """The first of the quick tests that fails on a copy of the package; None where all pass."""
-    words = [sys.executable, "-m", "pytest", "-x", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
-    source = {"PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(cache)}
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-m",
+        "not slow",
+        "-p",
+        "no:cacheprovider",
+        "--tb=no",
+        "-rfE",
+    ]
+    source = {
+        "PYTHONPATH": str(copy.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NUMBA_CACHE_DIR": str(cache),
+    }
     ended = subprocess.run(
         [*words, *(f"tests/{place}" for place in tests)],
-        cwd=ROOT, env=os.environ | source, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=os.environ | source,
+        capture_output=True,
+        text=True,
+    )
     if ended.returncode == 0:
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.M)
@@ -236,11 +314,15 @@ def caught_by(mutant: Mutant, copy: Path, cache: Path) -> str | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("rooms", nargs="*", help="rooms or files of the package; default: all")
     parser.add_argument("--json", type=Path, help="write what was found to this file")
     arguments = parser.parse_args()
-    unknown = {word for word in arguments.rooms if not any(word in (m.room, m.file) for m in MUTANTS)}
+    unknown = {
+        word for word in arguments.rooms if not any(word in (m.room, m.file) for m in MUTANTS)
+    }
     if unknown:
         parser.error(f"no mutant in {', '.join(sorted(unknown))}")
     chosen = [m for m in MUTANTS if not arguments.rooms or {m.room, m.file} & set(arguments.rooms)]
@@ -250,19 +332,25 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy, cache = Path(folder, PACKAGE), Path(folder, "compiled")
         shutil.copytree(ROOT / PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        if (broken := failing(copy, sorted({mutant.tests for mutant in chosen}), cache)) is not None:
+        if (
+            broken := failing(copy, sorted({mutant.tests for mutant in chosen}), cache)
+        ) is not None:
             raise SystemExit(f"{broken} fails without a mistake")
         for mutant in chosen:
             began = time.monotonic()
             by = caught_by(mutant, copy, cache)
             answer = "MISSED" if by is None else f"caught by {by}"
             print(f"{mutant.file}: {answer} ({time.monotonic() - began:.0f} s)", flush=True)
-            found.append({"file": mutant.file, "old": mutant.old, "new": mutant.new, "caught_by": by})
+            found.append(
+                {"file": mutant.file, "old": mutant.old, "new": mutant.new, "caught_by": by}
+            )
     missed = sum(each["caught_by"] is None for each in found)
     print(f"{len(found) - missed} of {len(found)} caught")
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        arguments.json.write_text(
+            json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     return min(missed, 1)
 
 

@@ -1,4 +1,6 @@
-"""The paper's equations, as properties of the quadrics ⟨x, x⟩ = β beside those that any manifold has."""
+"""The paper's equations, as properties of the quadrics ⟨x, x⟩ = β beside those that any manifold
+has.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ OWN: dict[str, Callable[[Quadric], None]] = {}
 
 
 class Quadric(_Sample):
-    """A sample of a pseudo-hyperboloid, or of a pseudo-sphere, judged as the one that it is anti-isometric to."""
+    """A sample of a pseudo-hyperboloid, or of a pseudo-sphere, judged as the one that it is
+    anti-isometric to.
+    """
 
     def __init__(self, manifold: PseudoHyperboloid | PseudoSphere, *options) -> None:
         super().__init__(manifold, *options)
@@ -44,7 +48,9 @@ class Quadric(_Sample):
     def places(self, x: Tensor) -> dict[str, Tensor]:
         found = super().places(x) | {"far": self.points(scale=3.0)}
         if self.p > 0:
-            found["10√|β| away"] = self.manifold.geodesic(x, causal_tangents(self, x)["space-like"], 10.0)
+            found["10√|β| away"] = self.manifold.geodesic(
+                x, causal_tangents(self, x)["space-like"], 10.0
+            )
         if self.q > 0:
             found["the antipode"] = -x
         if self.p > 0 and self.q > 0:
@@ -56,7 +62,12 @@ def check_quadric(
     manifold, *, dtype=torch.float64, device="cpu", n=64, seed=0, only=None, raises=True
 ) -> ManifoldReport:
     """What `check_manifold` does, with the properties of this file as well."""
-    return _check(_PROPERTIES | OWN, lambda: Quadric(manifold, dtype, torch.device(device), n, seed), only, raises)
+    return _check(
+        _PROPERTIES | OWN,
+        lambda: Quadric(manifold, dtype, torch.device(device), n, seed),
+        only,
+        raises,
+    )
 
 
 def quadric_property(function: Callable[[Quadric], None]) -> Callable[[Quadric], None]:
@@ -71,8 +82,12 @@ def phi_and_psi(s: Quadric) -> None:
     split = M.psi(x)
     unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
     s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
-    s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
-    s.close(M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1))
+    s.close(
+        M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius
+    )
+    s.close(
+        M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1)
+    )
 
 
 @quadric_property
@@ -82,7 +97,13 @@ def one_sheet(s: Quadric) -> None:
         raise _Skip("the manifold is connected")
     M, x = s.manifold, s.points()
     pole = M.origin(dtype=s.dtype, device=s.device)
-    made = (x, M.expmap(x, s.tangents(x, 5.0)), M.retr(x, s.tangents(x, 5.0)), M.phi(-x), M.projx(-x))
+    made = (
+        x,
+        M.expmap(x, s.tangents(x, 5.0)),
+        M.retr(x, s.tangents(x, 5.0)),
+        M.phi(-x),
+        M.projx(-x),
+    )
     for points in made:
         _demand((points * pole).sum(-1) > 0, "a map leaves the upper sheet")
     _demand(not M.check_point(-x).ok, "the lower sheet passes for a member")
@@ -90,7 +111,9 @@ def one_sheet(s: Quadric) -> None:
 
 @quadric_property
 def long_geodesics(s: Quadric) -> None:
-    """Geodesics stay on the manifold for large t, of every causal type; time-like ones close after 2π√|β|."""
+    """Geodesics stay on the manifold for large t, of every causal type; time-like ones close after
+    2π√|β|.
+    """
     M, x = s.manifold, s.points()
     for causal, u in causal_tangents(s, x).items():
         for t in (10.0, -30.0, 300.0):
@@ -99,14 +122,21 @@ def long_geodesics(s: Quadric) -> None:
             s.close(residual, 0.0, f"a {causal} geodesic leaves the manifold", 1.0 + abs(t))
         if causal == "time-like":
             around = M.geodesic(x, u, 2 * math.pi * s.radius / M.norm(u))
-            s.close(around, x, "a time-like geodesic does not close", s.condition(x, u).unsqueeze(-1), s.radius * 16)
+            s.close(
+                around,
+                x,
+                "a time-like geodesic does not close",
+                s.condition(x, u).unsqueeze(-1),
+                s.radius * 16,
+            )
 
 
 def causal_tangents(s: Quadric, x: Tensor) -> dict[str, Tensor]:
-    """Tangent vectors at x of length √|β|, of each causal type that the geometry has (as its image with β < 0 sees it).
+    """Tangent vectors at x of length √|β|, of each causal type that the geometry has (as its image
+    with β < 0 sees it).
 
-    The space-like ones project a direction of the space coordinates; the time-like ones turn the time part of x, so
-    the two are orthogonal and their sum is null.
+    The space-like ones project a direction of the space coordinates; the time-like ones turn the
+    time part of x, so the two are orthogonal and their sum is null.
     """
     M, metric = s.manifold, s.metric.to(x) * s.signature_sign
     noise = s.gradients(x)
@@ -116,7 +146,9 @@ def causal_tangents(s: Quadric, x: Tensor) -> dict[str, Tensor]:
         made["space-like"] = s.radius * spacelike / M.norm(spacelike, keepdim=True)
     if s.q > 0:
         time, turn = torch.where(metric < 0, x, 0.0), torch.where(metric < 0, noise, 0.0)
-        turn = turn - (turn * time).sum(-1, keepdim=True) / time.square().sum(-1, keepdim=True) * time
+        turn = (
+            turn - (turn * time).sum(-1, keepdim=True) / time.square().sum(-1, keepdim=True) * time
+        )
         made["time-like"] = s.radius * turn / M.norm(turn, keepdim=True)
     if s.p > 0 and s.q > 0:
         made["null"] = made["space-like"] + made["time-like"]
@@ -125,7 +157,9 @@ def causal_tangents(s: Quadric, x: Tensor) -> dict[str, Tensor]:
 
 @quadric_property
 def image_of_exp(s: Quadric) -> None:
-    """log exists exactly where ⟨x, y⟩/β > -1; elsewhere it says so and is NaN, as is dist, and exp never gets there."""
+    """log exists exactly where ⟨x, y⟩/β > -1; elsewhere it says so and is NaN, as is dist, and exp
+    never gets there.
+    """
     M, beta = s.manifold, s.beta
     x, y = s.points(), s.points(scale=2.0)
     cosine = M.inner(x.double(), y.double()) / beta
@@ -133,9 +167,16 @@ def image_of_exp(s: Quadric) -> None:
     clear = (cosine + 1.0).abs() > 1e-3 * s.condition(x, y).sqrt()
     _demand((log.exists == (cosine > -1.0))[clear], "logmap misjudges whether a geodesic exists")
     _demand(log.vector.isfinite().all(-1)[log.exists], "logmap is not finite where it exists")
-    _demand(log.vector.isnan().all(-1)[~log.exists], "logmap gives a vector where there is no geodesic")
-    _demand(M.dist(x, y).isnan()[~log.exists & clear], "dist gives a length where there is no geodesic")
-    _demand(M.transp(x, y, s.tangents(x)).isnan().all(-1)[~log.exists], "transp moves where there is no geodesic")
+    _demand(
+        log.vector.isnan().all(-1)[~log.exists], "logmap gives a vector where there is no geodesic"
+    )
+    _demand(
+        M.dist(x, y).isnan()[~log.exists & clear], "dist gives a length where there is no geodesic"
+    )
+    _demand(
+        M.transp(x, y, s.tangents(x)).isnan().all(-1)[~log.exists],
+        "transp moves where there is no geodesic",
+    )
     if s.p > 0 and s.q > 0:
         _demand((~log.exists).any(), "the sample never left the image of exp")
     for causal, u in causal_tangents(s, x).items():
@@ -148,32 +189,58 @@ def image_of_exp(s: Quadric) -> None:
 
 @quadric_property
 def dissimilarities(s: Quadric) -> None:
-    """D_γ, the broken geodesic and the smoothed form agree with their definitions (Eq. 8 and 9) through ⟨x, y⟩."""
+    """D_γ, the broken geodesic and the smoothed form agree with their definitions (Eq. 8 and 9)
+    through ⟨x, y⟩.
+    """
     M, beta = s.manifold, s.beta
     x, y = s.points(), s.points()
     cosine = M.inner(x.double(), y.double()) / beta
     inside, there = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
     length = torch.where(cosine > 1.0, there, inside) * s.radius
-    # acosh and acos lose half the digits near their ends, so pairs near the cone and the antipode are left out here.
+    # acosh and acos lose half the digits near their ends, so pairs near the cone and the antipode
+    # are left out here.
     clear = ((cosine.abs() - 1.0).abs() > 1e-2) & (s.condition(x, y) < 1e4)
     _demand(clear.any(), "no pair to judge")
     scale = (s.condition(x, y) * (1.0 + cosine.abs()) * s.radius * 16)[clear]
     exists = (cosine > -1.0) & clear
-    s.close(M.dist(x, y)[exists], length[exists], "dist is not Eq. 8", s.condition(x, y)[exists] * s.radius * 16)
+    s.close(
+        M.dist(x, y)[exists],
+        length[exists],
+        "dist is not Eq. 8",
+        s.condition(x, y)[exists] * s.radius * 16,
+    )
     expected = torch.where(cosine >= 0.0, length, s.radius * (math.pi / 2 - cosine))
     s.close(M.dissimilarity(x, y)[clear], expected[clear], "dissimilarity is not Eq. 9", scale)
     beyond = s.radius * (math.pi + (-cosine).clamp_min(1.0).acosh())
     broken = torch.where(cosine > -1.0, length, beyond)
-    s.close(M.broken_dissimilarity(x, y)[clear], broken[clear], "the broken geodesic has another length", scale)
+    s.close(
+        M.broken_dissimilarity(x, y)[clear],
+        broken[clear],
+        "the broken geodesic has another length",
+        scale,
+    )
     for epsilon in (0.1, 1e-3):
         smoothed = (expected**4 + epsilon**2) ** 0.25 - epsilon**0.5
         result = M.smoothed_dissimilarity(x, y, epsilon)
-        s.close(result[clear], smoothed[clear], "the smoothed dissimilarity is not (σ² + ε²)^¼ - √ε", scale)
+        s.close(
+            result[clear],
+            smoothed[clear],
+            "the smoothed dissimilarity is not (σ² + ε²)^¼ - √ε",
+            scale,
+        )
     chord = (2.0 * beta - 2.0 * M.inner(x.double(), y.double())).abs().sqrt()
-    s.close(M.extrinsic_dist(x, y)[clear], chord[clear], "extrinsic_dist is not Eq. 4", scale, s.radius)
+    s.close(
+        M.extrinsic_dist(x, y)[clear], chord[clear], "extrinsic_dist is not Eq. 4", scale, s.radius
+    )
     # The signed square is that of the metric's own sign: space-like pairs positive.
     signed = torch.where(cosine > 1.0, length.square(), -length.square()) * s.signature_sign
-    s.close(M.sqdist(x, y)[exists], signed[exists], "sqdist is not ±dist²", s.condition(x, y)[exists], s.radius**2 * 64)
+    s.close(
+        M.sqdist(x, y)[exists],
+        signed[exists],
+        "sqdist is not ±dist²",
+        s.condition(x, y)[exists],
+        s.radius**2 * 64,
+    )
 
 
 @quadric_property
@@ -184,7 +251,11 @@ def antipode(s: Quadric) -> None:
         raise _Skip("-x is on the other sheet")
     s.close(M.dist(x, -x), math.pi * s.radius, "dist to the antipode", s.radius)
     s.close(
-        M.dissimilarity(x, -x), (math.pi / 2 + 1) * s.radius, "dissimilarity to the antipode", s.radius, s.condition(x)
+        M.dissimilarity(x, -x),
+        (math.pi / 2 + 1) * s.radius,
+        "dissimilarity to the antipode",
+        s.radius,
+        s.condition(x),
     )
     _demand(~M.logmap(x, -x).exists, "log claims to exist at the antipode")
 
@@ -197,45 +268,81 @@ def homothety(s: Quadric) -> None:
     other = (PseudoHyperboloid if beta < 0 else PseudoSphere)(M.p, M.q, beta).to(s.device)
     a, b = M.homothety(x, beta), M.homothety(y, beta)
     _demand(other.check_point(a).ok, "the homothety misses its target")
-    s.close(other.dissimilarity(a, b).square(), 3.0 * M.dissimilarity(x, y).square(), "lengths do not scale",
-            s.condition(x, y), s.radius**2 * 16 + M.dissimilarity(x, y).double().square())  # fmt: skip
+    s.close(
+        other.dissimilarity(a, b).square(),
+        3.0 * M.dissimilarity(x, y).square(),
+        "lengths do not scale",
+        s.condition(x, y),
+        s.radius**2 * 16 + M.dissimilarity(x, y).double().square(),
+    )
 
 
 @quadric_property
 def anti_isometry(s: Quadric) -> None:
-    """σ turns the sign of ⟨·,·⟩, carries the manifold onto one whose lengths are the same, and is undone by its own."""
+    """σ turns the sign of ⟨·,·⟩, carries the manifold onto one whose lengths are the same, and is
+    undone by its own.
+    """
     M, beta = s.manifold, s.beta
     x, y = s.points(), s.points()
-    target = PseudoSphere(s.q + 1, s.p - 1, -beta) if beta < 0 else PseudoHyperboloid(s.p, s.q, -beta)
+    target = (
+        PseudoSphere(s.q + 1, s.p - 1, -beta) if beta < 0 else PseudoHyperboloid(s.p, s.q, -beta)
+    )
     a, b = M.anti_isometry(x), M.anti_isometry(y)
     _demand(target.check_point(a).ok, "σ misses its target")
-    s.close(target.inner(a, b), -M.inner(x, y), "σ does not turn the sign of ⟨·,·⟩", s.condition(x, y), s.radius**2)
     s.close(
-        target.dissimilarity(a, b), M.dissimilarity(x, y), "σ changes lengths", 1.0 + M.dissimilarity(x, y), s.radius
+        target.inner(a, b),
+        -M.inner(x, y),
+        "σ does not turn the sign of ⟨·,·⟩",
+        s.condition(x, y),
+        s.radius**2,
+    )
+    s.close(
+        target.dissimilarity(a, b),
+        M.dissimilarity(x, y),
+        "σ changes lengths",
+        1.0 + M.dissimilarity(x, y),
+        s.radius,
     )
     square, turned = M.sqdist(x, y).nan_to_num(0.0), target.sqdist(a, b).nan_to_num(0.0)
-    s.close(turned, -square, "σ does not turn the sign of ±dist²", s.condition(x, y), s.radius**2 + square.abs())
+    s.close(
+        turned,
+        -square,
+        "σ does not turn the sign of ±dist²",
+        s.condition(x, y),
+        s.radius**2 + square.abs(),
+    )
     s.close(target.anti_isometry(a), x, "σ is not undone by its own", x.abs().clamp_min(s.radius))
 
 
 @quadric_property
 def inclusions(s: Quadric) -> None:
-    """H^p and the sphere Q^{0,q} lie in the manifold: their inclusions keep all lengths and the geodesics between."""
+    """H^p and the sphere Q^{0,q} lie in the manifold: their inclusions keep all lengths and the
+    geodesics between.
+    """
     M, beta = s.manifold, s.beta
     parts: dict[str, Manifold] = {}
     if s.p > 0:
-        parts["include_hyperbolic"] = PseudoHyperboloid(s.p, 0, beta) if beta < 0 else PseudoSphere(1, s.p - 1, beta)
+        parts["include_hyperbolic"] = (
+            PseudoHyperboloid(s.p, 0, beta) if beta < 0 else PseudoSphere(1, s.p - 1, beta)
+        )
     if s.q > 0:
-        parts["include_sphere"] = PseudoHyperboloid(0, s.q, beta) if beta < 0 else PseudoSphere(s.q + 1, -1, beta)
+        parts["include_sphere"] = (
+            PseudoHyperboloid(0, s.q, beta) if beta < 0 else PseudoSphere(s.q + 1, -1, beta)
+        )
     for name, part in parts.items():
         include = getattr(M, name)
-        a, b = (part.random(s.n, scale=0.7, generator=s.generator, dtype=s.dtype, device=s.device) for _ in range(2))
+        a, b = (
+            part.random(s.n, scale=0.7, generator=s.generator, dtype=s.dtype, device=s.device)
+            for _ in range(2)
+        )
         x, y = include(a), include(b)
         ok, reason = M.check_point(x)
         _demand(ok, f"{name} leaves the manifold: {reason}")
         for measure in _DISTANCES:
             # Squares, because d has an infinite slope on the cone.
-            own, included = (getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y))))
+            own, included = (
+                getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y)))
+            )
             s.close(included, own, f"{name} changes {measure}", 1.0 + own, s.condition(a, b))
         halfway = part.geodesic(a, part.logmap(a, b).vector, 0.5)
         there = M.geodesic(x, M.logmap(x, y).vector, 0.5)
@@ -251,10 +358,19 @@ def definiteness(s: Quadric) -> None:
     made = causal_tangents(s, x)
     for causal, sign in (("space-like", s.signature_sign), ("time-like", -s.signature_sign)):
         if causal in made:
-            _demand(M.sqnorm(made[causal]).sign() == sign, f"⟨u, u⟩ of {causal} tangent vectors has the wrong sign")
-            _demand(M.causal_character(made[causal]) == sign, f"causal_character misses {causal} vectors")
+            _demand(
+                M.sqnorm(made[causal]).sign() == sign,
+                f"⟨u, u⟩ of {causal} tangent vectors has the wrong sign",
+            )
+            _demand(
+                M.causal_character(made[causal]) == sign,
+                f"causal_character misses {causal} vectors",
+            )
     if "null" in made:
-        _demand(M.causal_character(made["null"], tolerance=1e-4) == 0, "causal_character misses null vectors")
+        _demand(
+            M.causal_character(made["null"], tolerance=1e-4) == 0,
+            "causal_character misses null vectors",
+        )
     else:
         u = M.random_tangent(x, generator=s.generator)
         _demand(M.sqnorm(u).sign() == s.definite_sign, "⟨·,·⟩ is not definite for q = 0 or p = 0")
@@ -262,25 +378,55 @@ def definiteness(s: Quadric) -> None:
 
 @quadric_property
 def normals(s: Quadric) -> None:
-    """z = proju + projn, 𝒩 is a unit normal, S(u) = -D_u 𝒩, and the Gauss equation makes of S the curvatures."""
+    """z = proju + projn, 𝒩 is a unit normal, S(u) = -D_u 𝒩, and the Gauss equation makes of S the
+    curvatures.
+    """
     M, beta, x = s.manifold, s.beta, s.points()
     u, v, z = s.tangents(x), s.tangents(x), s.gradients(x)
     normal, sign = M.unit_normal(x), math.copysign(1.0, beta)
-    s.close(M.proju(x, z) + M.projn(x, z), z, "z is not proju + projn", s.condition(x).unsqueeze(-1), 16.0)
     s.close(
-        M.inner(M.projn(x, z), u), 0.0, "projn is not orthogonal to tangents", s.condition(x) ** 1.5 * s.radius, 16.0
+        M.proju(x, z) + M.projn(x, z),
+        z,
+        "z is not proju + projn",
+        s.condition(x).unsqueeze(-1),
+        16.0,
     )
-    s.close(M.inner(normal, u), 0.0, "the unit normal is not orthogonal to tangents", s.condition(x), s.radius)
+    s.close(
+        M.inner(M.projn(x, z), u),
+        0.0,
+        "projn is not orthogonal to tangents",
+        s.condition(x) ** 1.5 * s.radius,
+        16.0,
+    )
+    s.close(
+        M.inner(normal, u),
+        0.0,
+        "the unit normal is not orthogonal to tangents",
+        s.condition(x),
+        s.radius,
+    )
     s.close(M.sqnorm(normal), sign, "the unit normal has not ⟨𝒩, 𝒩⟩ = ±1", s.condition(x))
     turning = torch.func.jvp(
         lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
     )[1]
-    s.close(M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0)
-    s.close(M.shape_operator(x, u), M.mean_curvature.item() * u, "S is not umbilic of the mean curvature")
+    s.close(
+        M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0
+    )
+    s.close(
+        M.shape_operator(x, u),
+        M.mean_curvature.item() * u,
+        "S is not umbilic of the mean curvature",
+    )
     su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
     bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
     area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
-    s.close(sign * bent, M.sectional_curvature.item() * area, "the Gauss equation fails", s.radius**2, 16.0)
+    s.close(
+        sign * bent,
+        M.sectional_curvature.item() * area,
+        "the Gauss equation fails",
+        s.radius**2,
+        16.0,
+    )
 
 
 @quadric_property
@@ -305,11 +451,14 @@ def order_relations(s: Quadric) -> None:
 
 @quadric_property
 def zero_triangle(s: Quadric) -> None:
-    """For p >= 2, q >= 1 there are x, y, z with d(x, y) = d(x, z) = 0 and d(y, z) > 0 (Section 3)."""
+    """For p >= 2, q >= 1 there are x, y, z with d(x, y) = d(x, z) = 0 and d(y, z) > 0 (Section
+    3).
+    """
     if s.p < 2 or s.q < 1:
         raise _Skip("needs p >= 2 and q >= 1")
     x, y, z = torch.zeros(3, s.p + s.q + 1, dtype=s.dtype, device=s.device).unbind()
-    # Time coordinates first: (1, 0 | 0, 0), (1, 1 | 1, 0), (1, 1 | 0, 1), with the other coordinates 0.
+    # Time coordinates first: (1, 0 | 0, 0), (1, 1 | 1, 0), (1, 1 | 0, 1), with the other
+    # coordinates 0.
     x[0] = y[0] = z[0] = y[1] = z[1] = s.radius
     y[s.q + 1] = z[s.q + 2] = s.radius
     if s.signature_sign < 0:
@@ -322,7 +471,9 @@ def zero_triangle(s: Quadric) -> None:
 
 @quadric_property
 def zero_slope_on_the_cone(s: Quadric) -> None:
-    """On the cone exactly (coordinates that make ⟨x-y, x-y⟩ = 0 without rounding) the slope is 0 by convention."""
+    """On the cone exactly (coordinates that make ⟨x-y, x-y⟩ = 0 without rounding) the slope is 0 by
+    convention.
+    """
     if s.p == 0 or s.q == 0:
         raise _Skip("there is no light cone")
     x = torch.zeros(s.p + s.q + 1, dtype=s.dtype, device=s.device)

@@ -20,6 +20,8 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_print_what_they_show(name):
-    found = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
+    found = doctest.testmod(
+        import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
     assert found.attempted > 0
     assert found.failed == 0

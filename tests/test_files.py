@@ -22,7 +22,14 @@ import pytest
 from machines import ON_LINUX
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.files import as_json_data, id_as_json, read_sealed_json, replace_file, replace_files, sealed_json
+from ultrahyperbolic.files import (
+    as_json_data,
+    id_as_json,
+    read_sealed_json,
+    replace_file,
+    replace_files,
+    sealed_json,
+)
 from ultrahyperbolic.training.checkpoint import locked
 
 FLIPS = [100, pytest.param(1000, marks=pytest.mark.slow)]
@@ -35,7 +42,9 @@ def club():
 
 @pytest.fixture(scope="module")
 def tuples():
-    graph = uh.Graph.from_edges([(("a", 1), 2, 1.0), (2, 3.5, 2.0), (3.5, ("a", 1), 4.0), (3.5, "é", 1.0)])
+    graph = uh.Graph.from_edges(
+        [(("a", 1), 2, 1.0), (2, 3.5, 2.0), (3.5, ("a", 1), 4.0), (3.5, "é", 1.0)]
+    )
     return uh.embed(graph, dim=3, flat=True, iterations=20, quiet=True)
 
 
@@ -75,7 +84,9 @@ def test_a_changed_byte_is_found_or_changes_nothing(which, name, flips, tmp_path
         damaged[rng.randrange(len(whole))] ^= rng.randrange(1, 256)
         (folder / name).write_bytes(damaged)
         found[outcome(folder, name, original)] += 1
-    assert found["named"] > flips / 4  # the rest of a Parquet file are statistics and names of other columns
+    assert (
+        found["named"] > flips / 4
+    )  # the rest of a Parquet file are statistics and names of other columns
     assert found["said"] < flips / 20
 
 
@@ -105,9 +116,14 @@ def test_files_without_a_seal_are_read_with_a_word(club, tmp_path):
     table = pq.read_table(folder / "embedding.parquet")
     about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
     del about["sha256"]
-    pq.write_table(table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)}), folder / "embedding.parquet")
+    pq.write_table(
+        table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)}),
+        folder / "embedding.parquet",
+    )
     assert outcome(folder, "embedding.parquet", club) == "said"
-    with pytest.warns(UserWarning, match="carries no sha256, so damage to it cannot be seen: save it again"):
+    with pytest.warns(
+        UserWarning, match="carries no sha256, so damage to it cannot be seen: save it again"
+    ):
         uh.load(folder)
 
 
@@ -120,18 +136,38 @@ def spoiled(table, **changes):
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda t: spoiled(t, manifold={"kind": "flat", "dim": 10**12}), "1000000000000 coordinates"),
+        (
+            lambda t: spoiled(t, manifold={"kind": "flat", "dim": 10**12}),
+            "1000000000000 coordinates",
+        ),
         (lambda t: spoiled(t, manifold={"kind": "flat", "dim": -1}), "dim must be at least 1"),
-        (lambda t: spoiled(t, manifold={"kind": "torus", "p": 3, "q": 1}, sha256=None), "unknown manifold 'torus'"),
+        (
+            lambda t: spoiled(t, manifold={"kind": "torus", "p": 3, "q": 1}, sha256=None),
+            "unknown manifold 'torus'",
+        ),
         (lambda t: spoiled(t, manifold=None), "manifold"),
         (lambda t: t.replace_schema_metadata({"ultrahyperbolic": "[" * 100_000}), "recursion"),
         (lambda t: t.drop_columns(["x2"]), "x2"),
-        (lambda t: t.set_column(1, "x0", pa.array(["far"] * 34)), "the column x0 holds string, not double"),
-        (lambda t: t.set_column(0, "node", pa.array(range(34))), "the column node holds int64, not string"),
+        (
+            lambda t: t.set_column(1, "x0", pa.array(["far"] * 34)),
+            "the column x0 holds string, not double",
+        ),
+        (
+            lambda t: t.set_column(0, "node", pa.array(range(34))),
+            "the column node holds int64, not string",
+        ),
         (lambda t: t.set_column(0, "node", pa.array([None] + ["a"] * 33)), "there are gaps in it"),
-        (lambda t: spoiled(t.set_column(0, "node", pa.array(["a"] * 34)), sha256=None), "two nodes have one id"),
+        (
+            lambda t: spoiled(t.set_column(0, "node", pa.array(["a"] * 34)), sha256=None),
+            "two nodes have one id",
+        ),
         (lambda t: spoiled(t.set_column(1, "x0", t.column("x1")), sha256=None), "points"),
-        (lambda t: spoiled(t.set_column(0, "node", pa.array(["{}"] * 34)), sha256=None, ids="json"), "no id"),
+        (
+            lambda t: spoiled(
+                t.set_column(0, "node", pa.array(["{}"] * 34)), sha256=None, ids="json"
+            ),
+            "no id",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*carries no sha256")
@@ -173,11 +209,19 @@ def test_half_a_character_in_a_record_comes_back(tmp_path):
 
 
 def test_what_json_has_no_word_for_becomes_null_and_numpy_s_numbers_plain():
-    record = {"loss": np.array([0.5, np.nan, -np.inf], dtype=np.float32).tolist(), "n": np.int64(3), "ok": np.True_}
+    record = {
+        "loss": np.array([0.5, np.nan, -np.inf], dtype=np.float32).tolist(),
+        "n": np.int64(3),
+        "ok": np.True_,
+    }
     record |= {"nested": [{"best": np.float32("nan"), "pair": (1, np.float64(2.5))}], "none": None}
     assert as_json_data(record) == {
-        "loss": [0.5, None, None], "n": 3, "ok": True, "nested": [{"best": None, "pair": [1, 2.5]}], "none": None,
-    }  # fmt: skip
+        "loss": [0.5, None, None],
+        "n": 3,
+        "ok": True,
+        "nested": [{"best": None, "pair": [1, 2.5]}],
+        "none": None,
+    }
     read = json.loads(sealed_json(record))
     assert read.pop("sha256")
     assert read == as_json_data(record)
@@ -209,7 +253,9 @@ def contents(folder):
 
 
 def test_all_files_are_replaced_or_none(tmp_path):
-    replace_files(tmp_path, {"a": lambda file: file.write(b"1"), "b": lambda file: file.write(b"2")})
+    replace_files(
+        tmp_path, {"a": lambda file: file.write(b"1"), "b": lambda file: file.write(b"2")}
+    )
 
     def fail(file):
         file.write(b"half")
@@ -313,7 +359,8 @@ def test_a_record_of_other_points_is_refused(club, tuples, tmp_path):
     record = tuples.save(tmp_path / "tuples") / "run.json"
     (folder / "run.json").write_bytes(record.read_bytes())
     with pytest.raises(
-        ValueError, match=r"run\.json belongs to other points than embedding\.parquet: save them again, or"
+        ValueError,
+        match=r"run\.json belongs to other points than embedding\.parquet: save them again, or",
     ):
         uh.load(folder)
     (folder / "run.json").unlink()
@@ -329,7 +376,9 @@ def test_what_the_earlier_version_saved_is_read(club, tmp_path):
 
 
 def test_saves_from_many_threads_to_one_folder(club, tuples, tmp_path):
-    """The last one stays, whoever that is; and whoever reads meanwhile finds the points and the record of one."""
+    """The last one stays, whoever that is; and whoever reads meanwhile finds the points and the
+    record of one.
+    """
     folder = club.save(tmp_path / "club")
     nodes = {len(embedding): embedding.run["graph"]["nodes"] for embedding in (club, tuples)}
 
@@ -360,7 +409,9 @@ def test_two_processes_that_write_the_same_files(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", replace_slowly)
-        ended = forked(lambda: replace_files(folder, {name: lambda file: file.write(b"1") for name in "ab"}))
+        ended = forked(
+            lambda: replace_files(folder, {name: lambda file: file.write(b"1") for name in "ab"})
+        )
     while not begun.exists():
         time.sleep(0.01)
     replace_files(folder, {name: lambda file: file.write(b"2") for name in "ab"})
@@ -397,14 +448,19 @@ def no_file_larger_than():
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_write_that_breaks_off_leaves_the_earlier_files(club, tuples, tmp_path, no_file_larger_than):
+def test_a_write_that_breaks_off_leaves_the_earlier_files(
+    club, tuples, tmp_path, no_file_larger_than
+):
     folder = club.save(tmp_path / "club")
     before = contents(folder)
     for size in (0, 1000):
         no_file_larger_than(size)
         with pytest.raises(OSError, match="File too large") as refused:
             tuples.save(folder, overwrite=True)
-        assert refused.value.filename in (str(folder / "embedding.parquet"), str(folder / "run.json"))
+        assert refused.value.filename in (
+            str(folder / "embedding.parquet"),
+            str(folder / "run.json"),
+        )
         assert contents(folder) == before
     no_file_larger_than(1 << 20)
     tuples.save(folder, overwrite=True)
@@ -431,10 +487,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(club, tmp_path):
     def obey() -> None:
         if os.geteuid() == 0:
             prctl = ctypes.CDLL(None).prctl
-            prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps to permissions from now on
+            prctl(
+                24, 1, 0, 0, 0
+            )  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps to permissions from now on
 
     folder.chmod(0o555)
-    result = subprocess.run([sys.executable, "-c", SAVE, folder], capture_output=True, text=True, preexec_fn=obey)
+    result = subprocess.run(
+        [sys.executable, "-c", SAVE, folder], capture_output=True, text=True, preexec_fn=obey
+    )
     folder.chmod(0o755)
     assert result.stdout == f"{folder / 'embedding.parquet'} Permission denied\n", result.stderr
     assert contents(folder) == before

@@ -1,4 +1,6 @@
-"""The outer loop with an engine that only counts: when it stops, whom it tells, and where chunks end."""
+"""The outer loop with an engine that only counts: when it stops, whom it tells, and where chunks
+end.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_a_chunk_that_a_callback_cuts_short_does_not_shorten_those_that_follow()
 
 def test_a_callback_stops_it_and_the_others_are_called_first():
     seen = []
-    outcome = run(Counter(), Count(), 50, callbacks=[Every(4, lambda now: now.iteration == 12), seen.append])
+    outcome = run(
+        Counter(), Count(), 50, callbacks=[Every(4, lambda now: now.iteration == 12), seen.append]
+    )
     assert outcome.ending == (Stopped.CALLBACK, "a callback asked to stop")
     assert seen[-1].iteration == outcome.losses.shape[1] == 12
 
@@ -77,7 +81,9 @@ def test_an_engine_that_is_done_early_says_why():
     outcome = run(Counter(last=9), state, 50)
     assert outcome.ending == (Stopped.STUCK, "no step left to take")
     assert (state.iteration, outcome.losses.shape) == (9, (2, 9))
-    at_once = run(Counter(last=0), Count(), 50, callbacks=[lambda now: pytest.fail("nothing was performed")])
+    at_once = run(
+        Counter(last=0), Count(), 50, callbacks=[lambda now: pytest.fail("nothing was performed")]
+    )
     assert (at_once.ending.why, at_once.losses.shape) == (Stopped.STUCK, (2, 0))
     assert run(Counter(), Count(), 0).losses.shape == (2, 0)
 
@@ -101,7 +107,9 @@ def clock(monkeypatch):
 
 
 class Timed(Counter):
-    """An engine whose iterations take a tenth of a second each, and the first ``compiling`` seconds more."""
+    """An engine whose iterations take a tenth of a second each, and the first ``compiling`` seconds
+    more.
+    """
 
     def __init__(self, clock, compiling=0.0):
         super().__init__()
@@ -123,7 +131,9 @@ def test_one_slow_chunk_is_not_the_pace(clock):
         return advance(state, iterations)
 
     engine.advance = advance_slowly
-    assert run(engine, Count(), 1000, time_limit=120.0, scheduled=850).ending.why is Stopped.ITERATIONS
+    assert (
+        run(engine, Count(), 1000, time_limit=120.0, scheduled=850).ending.why is Stopped.ITERATIONS
+    )
     assert engine.performed == list(range(1000))
 
 
@@ -163,7 +173,9 @@ def test_a_schedule_that_there_is_no_time_for_is_led_to_its_end_evenly(clock):
     assert 849 in engine.performed, "its last iteration"
     steps = np.diff(engine.performed)
     assert steps.max() < 60
-    spread = np.interp([2.0, 4.0, 6.0], np.linspace(0.0, 10.0, len(engine.performed)), engine.performed)
+    spread = np.interp(
+        [2.0, 4.0, 6.0], np.linspace(0.0, 10.0, len(engine.performed)), engine.performed
+    )
     assert spread == pytest.approx([200.0, 400.0, 600.0], rel=0.25)
     assert [now.stride > 1.0 for now in seen if now.hurried].count(True) > 10
 
@@ -178,16 +190,30 @@ def test_where_iterations_are_left_out_a_callback_is_called_when_its_turn_has_pa
 
 def test_what_was_reached_is_told_before_the_first_iteration_is_left_out(clock):
     engine, seen = Timed(clock), []
-    run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[lambda now: seen.append(
-        (now.hurried, now.now.iteration, now.checkpoint().losses.shape[1])
-    )])  # fmt: skip
+    run(
+        engine,
+        Count(),
+        1000,
+        time_limit=10.0,
+        scheduled=850,
+        callbacks=[
+            lambda now: seen.append(
+                (now.hurried, now.now.iteration, now.checkpoint().losses.shape[1])
+            )
+        ],
+    )
     iteration, losses = next(found for hurried, *found in seen if hurried)
     assert iteration == losses < 100
 
 
 def test_it_goes_on_from_a_checkpoint_and_counts_its_time():
     kept = []
-    run(Counter(), Count(), 50, callbacks=[Every(20, lambda now: kept.append(now.checkpoint()) or True)])
+    run(
+        Counter(),
+        Count(),
+        50,
+        callbacks=[Every(20, lambda now: kept.append(now.checkpoint()) or True)],
+    )
     (checkpoint,) = kept
     assert isinstance(checkpoint, Checkpoint)
     so_far = {"losses_so_far": checkpoint.losses, "seconds_so_far": 60.0}
@@ -211,7 +237,13 @@ def test_several_processes_do_what_the_first_decides():
     """Another takes as many steps as the first, and ends with it, whatever its own clock says."""
     sent = []
     first, second = Counter(), Counter(seconds=0.02)
-    outcome = run(first, Count(), 50, time_limit=60.0, share=lambda decision: sent.append(decision) or decision)
+    outcome = run(
+        first,
+        Count(),
+        50,
+        time_limit=60.0,
+        share=lambda decision: sent.append(decision) or decision,
+    )
     assert outcome.ending == sent[-1][0] == (Stopped.ITERATIONS, "reached 50 iterations")
     waiting = list(sent)
     other = run(second, Count(), 50, time_limit=1e-9, share=lambda own: waiting.pop(0))
@@ -224,7 +256,13 @@ def test_several_processes_are_told_of_ctrl_c():
         raise KeyboardInterrupt
 
     sent = []
-    run(Counter(), Count(), 50, callbacks=[Every(3, press)], share=lambda decision: sent.append(decision) or decision)
+    run(
+        Counter(),
+        Count(),
+        50,
+        callbacks=[Every(3, press)],
+        share=lambda decision: sent.append(decision) or decision,
+    )
     assert [ending for ending, *_ in sent[:-1]] == [None] * (len(sent) - 1)
     assert sent[-1][0] == (Stopped.INTERRUPTED, "interrupted")
 

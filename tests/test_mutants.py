@@ -16,4 +16,9 @@ def test_every_mutant_can_be_planted_and_is_python():
 
 def test_there_are_thirty_and_every_room_has_one():
     assert len(MUTANTS) >= 30
-    assert ROOMS - {mutant.room for mutant in MUTANTS} <= {"version", "py", "arrays", "lazy"}  # which compute nothing
+    assert ROOMS - {mutant.room for mutant in MUTANTS} <= {
+        "version",
+        "py",
+        "arrays",
+        "lazy",
+    }  # which compute nothing

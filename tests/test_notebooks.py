@@ -19,7 +19,11 @@ def test_there_are_four():
 def test_it_is_valid_and_without_output(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
+    assert all(
+        not cell.outputs and cell.execution_count is None
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    )
 
 
 @pytest.mark.slow
@@ -31,5 +35,7 @@ def test_it_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # of the client's sockets and loops, which are not ours
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+        NotebookClient(
+            notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}
+        ).execute()
     assert any(cell.get("outputs") for cell in notebook.cells)

@@ -22,7 +22,8 @@ ADDED = [
     (
         "options.py",
         "    step: Annotated[",
-        '    patience: Annotated[int | None, Option("Training", "A made-up option of this test.", least=1)]\n',
+        '    patience: Annotated[int | None, Option("Training", "A made-up option of this test.", '
+        "least=1)]\n",
     ),
     ("training/config.py", "    step: float = 0.1\n", "    patience: int = 7\n"),
 ]
@@ -56,7 +57,12 @@ def test_an_option_is_added_in_two_files(tmp_path):
     assert len({name for name, *_ in ADDED}) <= 3
     environment = {"PYTHONPATH": str(tmp_path), "PATH": ""}
     found = subprocess.run(
-        [sys.executable, "-c", CHECK], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+        [sys.executable, "-c", CHECK],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
     )
     assert found.returncode == 2, found.stderr
     assert "--patience" in found.stderr
@@ -74,8 +80,12 @@ def test_settings_of_a_training_have_the_names_of_options():
 def test_options_that_are_given_win():
     plan = Plan.of(temperature=0.5, max_step=0.1, iterations=9)
     assert plan.settings == {
-        "temperature": (0.5, 0.5), "max_step": (0.1, 0.1), "moves": "absolute", "iterations": 9, "seed": 0,
-    }  # fmt: skip
+        "temperature": (0.5, 0.5),
+        "max_step": (0.1, 0.1),
+        "moves": "absolute",
+        "iterations": 9,
+        "seed": 0,
+    }
 
 
 def test_an_unknown_option_is_refused():
@@ -91,12 +101,16 @@ SHORT = {"iterations": 12, "quiet": True}
     [
         lambda **goal: uh.embed("karate", dim=2, **SHORT, **goal).points,
         lambda **goal: [row.scores for row in uh.select("karate", dim=1, **SHORT, **goal).rows],
-        lambda **goal: uh.UltrahyperbolicEmbedding(p=1, q=1, iterations=3, seed=0, **goal).fit_transform("karate"),
+        lambda **goal: uh.UltrahyperbolicEmbedding(
+            p=1, q=1, iterations=3, seed=0, **goal
+        ).fit_transform("karate"),
     ],
     ids=["embed", "select", "scikit-learn"],
 )
 def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
-    with pytest.warns(FutureWarning, match="^goal no longer changes anything: .* so leave it out$") as said:
+    with pytest.warns(
+        FutureWarning, match="^goal no longer changes anything: .* so leave it out$"
+    ) as said:
         found = trained(goal="hierarchy")
     assert [warning.filename for warning in said] == [__file__]
     assert np.array_equal(found, trained())

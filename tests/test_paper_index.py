@@ -30,7 +30,9 @@ ROWS = list(rows())
 
 
 def found(name: str) -> bool:
-    """Whether a name of the code is there: a command, a method of ``M``, or a path below the package."""
+    """Whether a name of the code is there: a command, a method of ``M``, or a path below the
+    package.
+    """
     if name.startswith("ultrahyperbolic reproduce "):
         return name.split()[-1] in TARGETS
     try:
@@ -73,7 +75,21 @@ def test_every_name_is_there(row):
 
 
 def test_nothing_is_left_out():
-    sections = ["1", "2", "3", "4", "4.1", "4.2", "5", "6", "A", "B", "C", *(f"C.{n}" for n in range(1, 7)), "D"]
+    sections = [
+        "1",
+        "2",
+        "3",
+        "4",
+        "4.1",
+        "4.2",
+        "5",
+        "6",
+        "A",
+        "B",
+        "C",
+        *(f"C.{n}" for n in range(1, 7)),
+        "D",
+    ]
     expected = [
         *(f"Eq. {n}" for n in range(1, 41)),
         *(f"Section {name}" for name in (*sections, "D.1", "D.2")),

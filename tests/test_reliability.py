@@ -21,7 +21,15 @@ def test_every_promise_has_a_test_that_exists():
 
 
 def test_the_limits_of_the_page_are_those_of_the_readers():
-    from ultrahyperbolic.graph.errors import COLUMNS, DEPTH, ID, LINE, MATRIX_ROWS, most_bytes, most_rows
+    from ultrahyperbolic.graph.errors import (
+        COLUMNS,
+        DEPTH,
+        ID,
+        LINE,
+        MATRIX_ROWS,
+        most_bytes,
+        most_rows,
+    )
 
     table = PAGE.partition("### Limits")[2].partition("### Fuzzing")[0]
     assert f"a line of text | {LINE >> 20} MiB" in table
@@ -30,7 +38,7 @@ def test_the_limits_of_the_page_are_those_of_the_readers():
     assert f"rows of a matrix | {MATRIX_ROWS:,} and" in table
     assert f"within each other | {DEPTH}" in table
     assert (
-        f"{most_bytes(1 << 20) >> 20} MiB for a file of up to 1 MiB, else {most_bytes(2 << 20) // (2 << 20)} times"
-        in table
+        f"{most_bytes(1 << 20) >> 20} MiB for a file of up to 1 MiB, else "
+        f"{most_bytes(2 << 20) // (2 << 20)} times" in table
     )
     assert most_rows(5) == most_bytes(5) // 4

@@ -14,14 +14,26 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 # Pages whose Python takes more than a few seconds.
-SLOW = {"training.md", "training-loops.md", "howto-geometry.md", "layers.md", "figures.md", "report.md", "measures.md",
-        "single-cell.md"}  # fmt: skip
+SLOW = {
+    "training.md",
+    "training-loops.md",
+    "howto-geometry.md",
+    "layers.md",
+    "figures.md",
+    "report.md",
+    "measures.md",
+    "single-cell.md",
+}
 # Programs of others that pages mention.
 FOREIGN = {"tensorboard", "embedding-atlas", "pip", "git", "cd"}
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    return [body for language, body in FENCE.findall(page.read_text(encoding="utf-8")) if language in languages]
+    return [
+        body
+        for language, body in FENCE.findall(page.read_text(encoding="utf-8"))
+        if language in languages
+    ]
 
 
 def name(page: Path) -> str:
@@ -30,7 +42,10 @@ def name(page: Path) -> str:
 
 def pages_with(*languages: str) -> list[object]:
     found = [page for page in PAGES if blocks(page, *languages)]
-    return [pytest.param(p, id=name(p), marks=[pytest.mark.slow] if p.name in SLOW else []) for p in found]
+    return [
+        pytest.param(p, id=name(p), marks=[pytest.mark.slow] if p.name in SLOW else [])
+        for p in found
+    ]
 
 
 @pytest.mark.parametrize("page", pages_with("python"))
@@ -40,7 +55,9 @@ def test_python_runs(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for number, body in enumerate(blocks(page, "python")):
         if ">>> " in body:
-            test = doctest.DocTestParser().get_doctest(body, names, f"{page.name} {number}", str(page), 0)
+            test = doctest.DocTestParser().get_doctest(
+                body, names, f"{page.name} {number}", str(page), 0
+            )
             result = doctest.DocTestRunner(verbose=False).run(test, clear_globs=False)
             assert result.failed == 0
             names = test.globs
@@ -51,7 +68,12 @@ def test_python_runs(page, tmp_path, monkeypatch):
 def commands(page: Path) -> list[list[str]]:
     """The commands of the page's shell blocks, and of its console blocks, without their output."""
     lines = [line for body in blocks(page, "sh") for line in body.replace("\\\n", " ").splitlines()]
-    lines += [line[2:] for body in blocks(page, "console") for line in body.splitlines() if line.startswith("$ ")]
+    lines += [
+        line[2:]
+        for body in blocks(page, "console")
+        for line in body.splitlines()
+        if line.startswith("$ ")
+    ]
     split = [shlex.split(line, comments=True) for line in lines]
     return [words for words in split if words]
 
@@ -77,8 +99,15 @@ def wrong(words: list[str]) -> str | None:
         unknown = [word for word in arguments if "=" not in word and word not in targets]
         return f"no target {unknown[0]}" if unknown else None
     if program == "pip":
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        asked = {extra for word in arguments for extra in ",".join(re.findall(r"\[(.*)\]", word)).split(",") if extra}
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+            "optional-dependencies"
+        ]
+        asked = {
+            extra
+            for word in arguments
+            for extra in ",".join(re.findall(r"\[(.*)\]", word)).split(",")
+            if extra
+        }
         return f"no extra {min(asked - set(extras))}" if asked - set(extras) else None
     if program in ("python", ".venv/bin/python"):
         script = arguments[0]
@@ -120,7 +149,9 @@ def test_wrong_commands_are_noticed():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_blocks_say_what_they_are(page):
-    known = {"python", "console", "sh", "text"} | ({""} if page.name == "architecture.md" else set())
+    known = {"python", "console", "sh", "text"} | (
+        {""} if page.name == "architecture.md" else set()
+    )
     languages = {language for language, _ in FENCE.findall(page.read_text(encoding="utf-8"))}
     assert languages <= known
 
@@ -138,7 +169,10 @@ def test_the_times_of_the_tasks_go_into_the_page(monkeypatch, tmp_path):
     import start
 
     page = tmp_path / "page.md"
-    task = "## 1. Say hello\n\n`a.csv`:\n\n```text\nx,y\n```\n\n```console\n$ ultrahyperbolic rank a.csv\n```\n"
+    task = (
+        "## 1. Say hello\n\n`a.csv`:\n\n```text\nx,y\n```\n\n```console\n$ ultrahyperbolic rank "
+        "a.csv\n```\n"
+    )
     page.write_text(f"{task}<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n")
     seen = []
 

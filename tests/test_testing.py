@@ -1,4 +1,6 @@
-"""The battery passes on our manifolds and catches broken ones by the property meant for each fault."""
+"""The battery passes on our manifolds and catches broken ones by the property meant for each
+fault.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ MOST_CASES = 2  # a battery takes a second or two
 
 @pytest.mark.parametrize(
     "signature",
-    [(4, 0), (0, 4), (2, 2), *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1)))],
+    [
+        (4, 0),
+        (0, 4),
+        (2, 2),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1))),
+    ],
     ids=str,
 )
 def test_pseudo_hyperboloids(manifold, dtype):
@@ -29,7 +36,8 @@ def test_pseudo_hyperboloids(manifold, dtype):
 
 @pytest.mark.parametrize("beta", [0.25, 4.0])
 @pytest.mark.parametrize(
-    ("p", "q"), [(1, 2), (4, -1), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((3, 0), (2, 2)))]
+    ("p", "q"),
+    [(1, 2), (4, -1), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((3, 0), (2, 2)))],
 )
 def test_pseudo_spheres(p, q, beta, dtype):
     assert len(check_quadric(PseudoSphere(p, q, beta), dtype=dtype).passed) >= 17
@@ -38,7 +46,9 @@ def test_pseudo_spheres(p, q, beta, dtype):
 def test_flat_space(dtype):
     report = check_manifold(Euclidean(3), dtype=dtype)
     assert "exp_log" in report.passed
-    assert set(report.skipped) == {"tangency"} | ({"gradcheck"} if dtype == torch.float32 else set())
+    assert set(report.skipped) == {"tangency"} | (
+        {"gradcheck"} if dtype == torch.float32 else set()
+    )
 
 
 def test_indefinite_geometry_runs_every_property():
@@ -49,7 +59,10 @@ def test_indefinite_geometry_runs_every_property():
 @pytest.mark.parametrize("n", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
 def test_small_samples_and_checked_manifolds(n):
     assert check_quadric(PseudoHyperboloid(2, 1, -4.0), n=n).failed == {}
-    assert check_quadric(checked(PseudoHyperboloid(2, 1)), only=["homothety", "anti_isometry"]).failed == {}
+    assert (
+        check_quadric(checked(PseudoHyperboloid(2, 1)), only=["homothety", "anti_isometry"]).failed
+        == {}
+    )
 
 
 class ForgetsBetaInExp(PseudoHyperboloid):
@@ -71,7 +84,9 @@ class ClampsTheLogarithm(PseudoHyperboloid):
 class NaiveDistance(PseudoHyperboloid):
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         cosine = self.inner(x, y) / self.beta.to(x.dtype)
-        length = torch.where(cosine >= 1, cosine.clamp_min(1.0).acosh(), cosine.clamp(-1.0, 1.0).acos())
+        length = torch.where(
+            cosine >= 1, cosine.clamp_min(1.0).acosh(), cosine.clamp(-1.0, 1.0).acos()
+        )
         below = math.pi / 2 - cosine
         return torch.where(cosine >= 0, length, below) * self.beta.abs().sqrt()
 
@@ -98,7 +113,12 @@ class ForgetsTheStretch(PseudoHyperboloid):
 
     def surrogate_direction(self, x, gradient):
         normal = self.raise_index(x)
-        return gradient - (gradient * normal).sum(-1, keepdim=True) / normal.square().sum(-1, keepdim=True) * normal
+        return (
+            gradient
+            - (gradient * normal).sum(-1, keepdim=True)
+            / normal.square().sum(-1, keepdim=True)
+            * normal
+        )
 
 
 class RadialPhi(PseudoHyperboloid):
@@ -141,7 +161,9 @@ class LogarithmWithAFavouriteAxis(PseudoHyperboloid):
 
     def logmap(self, x, y):
         vector, exists = super().logmap(x, y)
-        return Logarithm(vector * (1.0 + 1e-4 * torch.eye(self.ambient_dim, dtype=x.dtype)[-1]), exists)
+        return Logarithm(
+            vector * (1.0 + 1e-4 * torch.eye(self.ambient_dim, dtype=x.dtype)[-1]), exists
+        )
 
 
 class ForgetsTheSignOfSquares(PseudoHyperboloid):
@@ -154,7 +176,9 @@ class TiltsTheSphere(PseudoHyperboloid):
 
     def include_sphere(self, point):
         x = super().include_sphere(point)
-        return self.phi(torch.cat((x[..., : self.q + 1], x[..., self.q + 1 :] + 0.1 * point[..., :1]), dim=-1))
+        return self.phi(
+            torch.cat((x[..., : self.q + 1], x[..., self.q + 1 :] + 0.1 * point[..., :1]), dim=-1)
+        )
 
 
 class BendsTheOtherWay(PseudoHyperboloid):
@@ -185,10 +209,14 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("mutant", "signature", "meant"), MUTANTS, ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize(
+    ("mutant", "signature", "meant"), MUTANTS, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_mutants_are_caught_by_the_property_meant_for_them(mutant, signature, meant):
     assert check_quadric(PseudoHyperboloid(*signature, -4.0), only=[meant]).passed == [meant]
-    assert set(check_quadric(mutant(*signature, -4.0), only=[meant], raises=False).failed) == {meant}
+    assert set(check_quadric(mutant(*signature, -4.0), only=[meant], raises=False).failed) == {
+        meant
+    }
     with pytest.raises(AssertionError, match=meant):
         check_quadric(mutant(*signature, -4.0), only=[meant])
 
@@ -208,7 +236,9 @@ def test_only_and_unknown_properties():
 def test_random_isometries_preserve_the_scalar_product(manifold, generator):
     matrix = random_isometry(manifold, generator=generator)
     x, y = manifold.random(50, generator=generator), manifold.random(50, generator=generator)
-    torch.testing.assert_close(manifold.inner(x @ matrix.T, y @ matrix.T), manifold.inner(x, y), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        manifold.inner(x @ matrix.T, y @ matrix.T), manifold.inner(x, y), rtol=1e-9, atol=1e-9
+    )
     assert not torch.allclose(matrix.abs(), torch.eye(5, dtype=torch.float64))
 
 
@@ -242,7 +272,12 @@ def test_the_battery_passes_on_cuda(signature, dtype):
 
 @pytest.mark.parametrize(
     "signature",
-    [(1, 1), (0, 1), (1, 0), *(pytest.param(s, marks=pytest.mark.slow) for s in ((10, 1), (20, 1), (50, 0), (1, 20)))],
+    [
+        (1, 1),
+        (0, 1),
+        (1, 0),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ((10, 1), (20, 1), (50, 0), (1, 20))),
+    ],
     ids=str,
 )
 def test_lopsided_signatures(signature, dtype):

@@ -24,10 +24,11 @@ def numbers_of_two(script: str, tests: Path, folder: Path) -> list[float]:
     running = [
         subprocess.Popen(
             [sys.executable, str(path), str(rank), str(folder / "meet"), str(tests)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         for rank in range(2)
-    ]  # fmt: skip
+    ]
     outputs = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0], outputs
     return [float(line) for line in outputs[0][0].split()]

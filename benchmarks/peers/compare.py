@@ -1,16 +1,18 @@
-"""The comparison with other methods: same graphs, same numbers per node, same threads, one measuring code.
+"""The comparison with other methods: same graphs, same numbers per node, same threads, one
+measuring code.
 
     python benchmarks/peers/setup.py
-    python benchmarks/peers/compare.py run --peers wembed,gensim --graphs karate,nips --json out/peers.json
-    python benchmarks/peers/compare.py baselines --json out/peers.json
-    python benchmarks/peers/compare.py closure --graphs mammals --json out/closure.json
-    python benchmarks/peers/compare.py table out/peers.json out/closure.json --docs docs/comparison.md
+    python benchmarks/peers/compare.py run --peers wembed,gensim --graphs karate,nips --json
+    out/peers.json python benchmarks/peers/compare.py baselines --json out/peers.json python
+    benchmarks/peers/compare.py closure --graphs mammals --json out/closure.json python
+    benchmarks/peers/compare.py table out/peers.json out/closure.json --docs docs/comparison.md
     python benchmarks/peers/compare.py bars out/peers.json
 
-``run`` trains each peer in its own environment, from three seeds, on the whole graph and without a tenth of its ties,
-and adds to the file of ``--json`` what that does not hold yet. ``closure`` ranks hypernyms in 5 dimensions, by the
-published protocol and by ours. WordNet's nouns need a GPU: ``closure --graphs nouns --peers ours --seeds 1
---option signature=3,2 --option device=cuda``. CPU seconds are of the training alone, ``process_cpu`` of all.
+``run`` trains each peer in its own environment, from three seeds, on the whole graph and without a
+tenth of its ties, and adds to the file of ``--json`` what that does not hold yet. ``closure`` ranks
+hypernyms in 5 dimensions, by the published protocol and by ours. WordNet's nouns need a GPU:
+``closure --graphs nouns --peers ours --seeds 1 --option signature=3,2 --option device=cuda``. CPU
+seconds are of the training alone, ``process_cpu`` of all.
 """
 
 import os
@@ -64,7 +66,10 @@ class Peer:
             return sys.executable
         path = ROOT / ".peers" / self.environment / "bin" / "python"
         if not path.exists():
-            raise SystemExit(f"no environment for {self.title}: python benchmarks/peers/setup.py {self.environment}")
+            raise SystemExit(
+                f"no environment for {self.title}: python benchmarks/peers/setup.py "
+                f"{self.environment}"
+            )
         return str(path)
 
 
@@ -83,9 +88,19 @@ OURS = {
 }
 ALL = PEERS | OURS
 GRAPHS = (
-    "karate", "lesmis", "dolphins", "football", "polbooks", "adjnoun", "jazz", "netscience", "celegans", "airports",
-    "nips", "mammals",
-)  # fmt: skip
+    "karate",
+    "lesmis",
+    "dolphins",
+    "football",
+    "polbooks",
+    "adjnoun",
+    "jazz",
+    "netscience",
+    "celegans",
+    "airports",
+    "nips",
+    "mammals",
+)
 DEPTHS = ("mammals", "phenotypes", "planted_tree", "planted_tree_weighted", "planted_random_tree")
 
 
@@ -102,10 +117,18 @@ class Result(NamedTuple):
     popularity: Floats | None
 
 
-def train(peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | None = None) -> Result:
-    """Train a graph in a process of its own; ``pairs`` [m, 2] are its ties in a direction of their own."""
+def train(
+    peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | None = None
+) -> Result:
+    """Train a graph in a process of its own; ``pairs`` [m, 2] are its ties in a direction of their
+    own.
+    """
     edges = graph.edges if pairs is None else pairs
-    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH" or peer.environment is None}
+    variables = {
+        key: value
+        for key, value in os.environ.items()
+        if key != "PYTHONPATH" or peer.environment is None
+    }
     variables |= dict.fromkeys(THREADS, str(asked.threads)) | {"PYTHONHASHSEED": "0"}
     options = {**peer.options, "threads": str(asked.threads), **asked.options}
     with tempfile.TemporaryDirectory() as folder:
@@ -113,12 +136,20 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | N
         np.savez(given, edges=edges, n=np.array(graph.n_nodes), weights=graph.weights)
         command = [peer.python, str(HERE / "methods.py"), peer.method, str(given), str(out)]
         command += ["--dim", str(asked.dim), "--seed", str(seed)]
-        command += [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
+        command += [
+            word for name, value in options.items() for word in ("--option", f"{name}={value}")
+        ]
         done = subprocess.run(command, env=variables, capture_output=True, text=True)
         if done.returncode:
-            raise PeerError(f"{peer.title} failed on a graph of {graph.n_nodes} nodes:\n{done.stderr[-2000:]}")
+            raise PeerError(
+                f"{peer.title} failed on a graph of {graph.n_nodes} nodes:\n{done.stderr[-2000:]}"
+            )
         with np.load(out) as data:
-            numbers = {name: float(data[name]) for name in data if not data[name].ndim and name != "dissimilarity"}
+            numbers = {
+                name: float(data[name])
+                for name in data
+                if not data[name].ndim and name != "dissimilarity"
+            }
             coordinates, dissimilarity = data["coordinates"], str(data["dissimilarity"])
             popularity = data.get("popularity")
     cost = {name: numbers.pop(name) for name in ("seconds", "cpu", "process_cpu", "memory")}
@@ -128,7 +159,9 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | N
 def one(peer: Peer, loaded: Loaded, seed: int, asked: Namespace) -> Figures:
     """All that is kept of a peer on a graph from a seed."""
     got = train(peer, loaded.graph, seed, asked)
-    measures = measured(loaded.graph, got.points, got.manifold, loaded.depth, popularity=got.popularity)
+    measures = measured(
+        loaded.graph, got.points, got.manifold, loaded.depth, popularity=got.popularity
+    )
     figures: Figures = {**measures, **got.cost}
     geometry = Geometry.of_manifold(got.manifold)
     if geometry is not None:
@@ -136,16 +169,24 @@ def one(peer: Peer, loaded: Loaded, seed: int, asked: Namespace) -> Figures:
     if seed < asked.held_out:
         held = hold_out_edges(loaded.graph, HELD_OUT, seed)
         rest = train(peer, held.graph, seed, asked)
-        figures["auc"] = auc(loaded.graph, rest.points, rest.manifold, held, popularity=rest.popularity)
+        figures["auc"] = auc(
+            loaded.graph, rest.points, rest.manifold, held, popularity=rest.popularity
+        )
     return figures
 
 
-def each(asked: Namespace, graph: str, last: Callable[[int], str], work: Callable[[str, int], Figures]) -> None:
-    """Do the work for the peers and seeds whose ``last`` figure the file does not hold yet; add it to the file."""
+def each(
+    asked: Namespace, graph: str, last: Callable[[int], str], work: Callable[[str, int], Figures]
+) -> None:
+    """Do the work for the peers and seeds whose ``last`` figure the file does not hold yet; add it
+    to the file.
+    """
     for name in asked.peers:
         for seed in range(asked.seeds if ALL[name].seeded else 1):
             stem = f"{name}.{graph}.seed{seed}"
-            if f"{name}.{graph}" in asked.skip or (f"{stem}.{last(seed)}" in asked.kept and not asked.again):
+            if f"{name}.{graph}" in asked.skip or (
+                f"{stem}.{last(seed)}" in asked.kept and not asked.again
+            ):
                 continue
             began = time.perf_counter()
             try:
@@ -154,7 +195,9 @@ def each(asked: Namespace, graph: str, last: Callable[[int], str], work: Callabl
                 print(f"{stem}: {error}", flush=True)
                 continue
             keep(asked, {f"{stem}.{what}": value for what, value in figures.items()})
-            told = [f"{what} {v:.4g}" if isinstance(v, float) else f"{v}" for what, v in figures.items()]
+            told = [
+                f"{what} {v:.4g}" if isinstance(v, float) else f"{v}" for what, v in figures.items()
+            ]
             print(f"{stem}: {', '.join(told)} ({time.perf_counter() - began:.0f} s)", flush=True)
 
 
@@ -190,7 +233,9 @@ def baselines(asked: Namespace) -> Figures:
 
 
 def averaged(figures: Mapping[str, Value]) -> Figures:
-    """The figures, with the means over the seeds they hold: ``peer.graph.measure`` of ``peer.graph.seedK.measure``."""
+    """The figures, with the means over the seeds they hold: ``peer.graph.measure`` of
+    ``peer.graph.seedK.measure``.
+    """
     seeds: dict[str, list[float]] = {}
     for key in figures:
         parts = key.split(".")
@@ -230,16 +275,24 @@ def mammals(folder: Path) -> Closure:
 
 def phenotypes(folder: Path) -> Closure:
     rows = phenotype_rows(folder)
-    places = {term: place for place, term in enumerate(sorted({term for row in rows for term in row}))}
+    places = {
+        term: place for place, term in enumerate(sorted({term for row in rows for term in row}))
+    }
     below, above = np.array([[places[term] for term in row] for row in rows], dtype=np.int64).T
     return Closure(*nouns._closure(below, above), len(places))
 
 
-CLOSURES: dict[str, Callable[[Path], Closure]] = {"mammals": mammals, "phenotypes": phenotypes, "nouns": all_nouns}
+CLOSURES: dict[str, Callable[[Path], Closure]] = {
+    "mammals": mammals,
+    "phenotypes": phenotypes,
+    "nouns": all_nouns,
+}
 
 
 def closure(asked: Namespace) -> Figures:
-    """How well a node's hypernyms are told from the rest: as published (``directed_``), and all ties both ways."""
+    """How well a node's hypernyms are told from the rest: as published (``directed_``), and all
+    ties both ways.
+    """
     # gensim has relations, from below to above; the others do not look at the direction.
     asked.options = {"both": "no", **asked.options}
     for graph in asked.graphs or ("mammals", "phenotypes"):
@@ -249,9 +302,13 @@ def closure(asked: Namespace) -> Figures:
         def work(name: str, seed: int, known: Closure = known, ties: Graph = ties) -> Figures:
             got = train(ALL[name], ties, seed, asked, np.stack((known.below, known.above), 1))
             points = got.points.to(asked.options.get("device", "cpu"))
-            directed = ranked(points, got.manifold, known.below, known.above, popularity=got.popularity)
+            directed = ranked(
+                points, got.manifold, known.below, known.above, popularity=got.popularity
+            )
             figures = measured(ties, points, got.manifold, popularity=got.popularity) | got.cost
-            return figures | {f"directed_{name}": value for name, value in directed._asdict().items()}
+            return figures | {
+                f"directed_{name}": value for name, value in directed._asdict().items()
+            }
 
         each(asked, f"{graph}_closure", lambda seed: "cpu", work)
     return {}
@@ -276,8 +333,12 @@ def bars_part(asked: Namespace) -> Figures:
 
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
-    "run": run, "baselines": baselines, "closure": closure, "table": table, "bars": bars_part,
-}  # fmt: skip
+    "run": run,
+    "baselines": baselines,
+    "closure": closure,
+    "table": table,
+    "bars": bars_part,
+}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -287,21 +348,35 @@ def main(words: Sequence[str] | None = None) -> None:
     made = parser(__doc__)
     made.add_argument("part", choices=PARTS)
     made.add_argument("files", nargs="*", type=Path, help="of table and bars: what was measured")
-    made.add_argument("--peers", type=listed, default=list(ALL), help=f"with commas (default: {','.join(ALL)})")
-    made.add_argument("--graphs", type=listed, default=[], help="or files, with commas (default: the twelve)")
-    made.add_argument("--skip", type=listed, default=[], metavar="PEER.GRAPH", help="of run: leave these out")
+    made.add_argument(
+        "--peers", type=listed, default=list(ALL), help=f"with commas (default: {','.join(ALL)})"
+    )
+    made.add_argument(
+        "--graphs", type=listed, default=[], help="or files, with commas (default: the twelve)"
+    )
+    made.add_argument(
+        "--skip", type=listed, default=[], metavar="PEER.GRAPH", help="of run: leave these out"
+    )
     made.add_argument("--seeds", type=int, default=3)
     made.add_argument("--threads", type=int, default=1, help="of every training (default: 1)")
     made.add_argument("--dim", type=int, help="4; of closure 5")
-    made.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="handed to the peers")
-    made.add_argument("--held-out", type=int, metavar="SEEDS", help="of run: seeds that also hold out ties (all)")
-    made.add_argument("--again", action="store_true", help="of run: what the file holds already, too")
+    made.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="handed to the peers"
+    )
+    made.add_argument(
+        "--held-out", type=int, metavar="SEEDS", help="of run: seeds that also hold out ties (all)"
+    )
+    made.add_argument(
+        "--again", action="store_true", help="of run: what the file holds already, too"
+    )
     made.add_argument("--docs", type=Path, metavar="FILE", help="of table: the page to write into")
     add_folder(made)
     asked = made.parse_args(words)
     unknown = set(asked.peers) - set(ALL)
     if unknown:
-        raise SystemExit(f"no peer is called {', '.join(sorted(unknown))}: there are {', '.join(ALL)}")
+        raise SystemExit(
+            f"no peer is called {', '.join(sorted(unknown))}: there are {', '.join(ALL)}"
+        )
     asked.options = dict(each.split("=", 1) for each in asked.option)
     asked.dim = asked.dim or (5 if asked.part == "closure" else 4)
     asked.held_out = asked.seeds if asked.held_out is None else asked.held_out

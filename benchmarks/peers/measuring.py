@@ -31,7 +31,9 @@ def poincare(x: Tensor, y: Tensor) -> Tensor:
 
 
 def lorentz(x: Tensor, y: Tensor) -> Tensor:
-    """Of the hyperboloid, time first: from half the chord, which keeps its digits where points are near."""
+    """Of the hyperboloid, time first: from half the chord, which keeps its digits where points are
+    near.
+    """
     square = (x - y).square()
     chord = (square[..., 1:].sum(-1) - square[..., 0]).clamp(min=0.0)
     return 2.0 * torch.asinh(0.5 * chord.sqrt())
@@ -58,11 +60,15 @@ def table(values: Floats) -> Function:
     return lambda x, y: known[x[..., 0].long(), y[..., 0].long()]
 
 
-FUNCTIONS: dict[str, Function] = {f.__name__: f for f in (euclidean, poincare, lorentz, sphere, cosine, wembed)}
+FUNCTIONS: dict[str, Function] = {
+    f.__name__: f for f in (euclidean, poincare, lorentz, sphere, cosine, wembed)
+}
 
 
 class PeerSpace(Euclidean):
-    """Coordinates with a dissimilarity of their own; the last coordinate is 1 of a node that has no place, else 0."""
+    """Coordinates with a dissimilarity of their own; the last coordinate is 1 of a node that has no
+    place, else 0.
+    """
 
     def __init__(self, function: Function, d: int) -> None:
         super().__init__(d + 1)
@@ -82,7 +88,9 @@ def placed(coordinates: Floats, function: Function) -> tuple[Tensor, Manifold]:
 
 
 def space_of(coordinates: Floats, dissimilarity: str, **numbers: float) -> tuple[Tensor, Manifold]:
-    """What a peer wrote: its points, and the manifold by which they are measured. ``geometry`` is one of ours."""
+    """What a peer wrote: its points, and the manifold by which they are measured. ``geometry`` is
+    one of ours.
+    """
     if dissimilarity != "geometry":
         return placed(coordinates, FUNCTIONS[dissimilarity])
     flat, p, q = (int(numbers[name]) for name in ("flat", "p", "q"))
@@ -91,9 +99,16 @@ def space_of(coordinates: Floats, dissimilarity: str, **numbers: float) -> tuple
 
 
 def measured(
-    graph: Graph, points: Tensor, manifold: Manifold, depth: Ints | None = None, *, popularity: Floats | None = None
+    graph: Graph,
+    points: Tensor,
+    manifold: Manifold,
+    depth: Ints | None = None,
+    *,
+    popularity: Floats | None = None,
 ) -> dict[str, float]:
-    """The measures of points, those that the graph defines; ``depth`` is ρ of -δ with minus the depth."""
+    """The measures of points, those that the graph defines; ``depth`` is ρ of -δ with minus the
+    depth.
+    """
     found = over_pairs(graph, points, manifold, popularity=popularity)
     kept = {name: found.measures[name] for name in MEASURES if name in found.measures}
     if depth is not None:
@@ -102,7 +117,9 @@ def measured(
 
 
 def depth_agreement(score: Floats, depth: Ints) -> float:
-    """Spearman's ρ of a score that is high for central nodes with minus the depth, where that is known."""
+    """Spearman's ρ of a score that is high for central nodes with minus the depth, where that is
+    known.
+    """
     return spearman(score[depth >= 0], -depth[depth >= 0].astype(np.float64))
 
 
@@ -116,14 +133,25 @@ def centralities(graph: Graph, depth: Ints) -> dict[str, float]:
     return {name: depth_agreement(score, depth) for name, score in scores.items()}
 
 
-def auc(graph: Graph, points: Tensor, manifold: Manifold, held: HeldOut, *, popularity: Floats | None = None) -> float:
+def auc(
+    graph: Graph,
+    points: Tensor,
+    manifold: Manifold,
+    held: HeldOut,
+    *,
+    popularity: Floats | None = None,
+) -> float:
     """The chance that a held-out tie is shorter than a pair without a tie."""
     return link_prediction(graph, points, manifold, held.edges, popularity=popularity).auc
 
 
 def link_scores(graph: Graph) -> dict[str, Floats]:
-    """Adamic–Adar and preferential attachment of all pairs [n, n], the larger the likelier a tie."""
-    from scipy.sparse import csr_array  # nothing else here needs it, and not every machine with a GPU has it
+    """Adamic–Adar and preferential attachment of all pairs [n, n], the larger the likelier a
+    tie.
+    """
+    from scipy.sparse import (
+        csr_array,
+    )  # nothing else here needs it, and not every machine with a GPU has it
 
     n, degree = graph.n_nodes, graph.degree.astype(np.float64)
     pairs = np.concatenate((graph.edges, graph.edges[:, ::-1]))
@@ -138,7 +166,8 @@ def link_aucs(graph: Graph, held: HeldOut) -> dict[str, float]:
     """AUC of the scores of the graph that was left."""
     positions = np.arange(graph.n_nodes, dtype=np.float64)[:, None]
     return {
-        name: auc(graph, *placed(positions, table(-score)), held) for name, score in link_scores(held.graph).items()
+        name: auc(graph, *placed(positions, table(-score)), held)
+        for name, score in link_scores(held.graph).items()
     }
 
 
@@ -158,11 +187,17 @@ _AT_ONCE = 64
 
 
 def ranked(
-    points: Tensor, manifold: Manifold, asking: Ints, asked: Ints, *, popularity: Floats | None = None
+    points: Tensor,
+    manifold: Manifold,
+    asking: Ints,
+    asked: Ints,
+    *,
+    popularity: Floats | None = None,
 ) -> Ranked:
     """Of pairs (asking, asked) [k]: the ranks of asked nodes, and mAP over the asking ones.
 
-    A rank counts the nodes that are no farther and were not asked for, hyponyms included: the published protocol.
+    A rank counts the nodes that are no farther and were not asked for, hyponyms included: the
+    published protocol.
     """
     order = np.lexsort((asked, asking))
     asking, asked = asking[order], asked[order]
@@ -172,12 +207,21 @@ def ranked(
     every = list(zip(nodes.tolist(), places.tensor_split(first[1:].tolist()), strict=True))
     for start in range(0, len(every), _AT_ONCE):
         some = every[start : start + _AT_ONCE]
-        rows = manifold.cdist(points[[node for node, _ in some]], points, dissimilarity="geodesic").double()
-        for far, (node, mine) in zip(torch.where(rows.isnan(), torch.inf, rows) - offsets, some, strict=True):
+        rows = manifold.cdist(
+            points[[node for node, _ in some]], points, dissimilarity="geodesic"
+        ).double()
+        for far, (node, mine) in zip(
+            torch.where(rows.isnan(), torch.inf, rows) - offsets, some, strict=True
+        ):
             own = far[mine].unsqueeze(1)
-            together, within = (own >= own.T).sum(1), (own >= far).sum(1) - (own >= far[node]).sum(1)
+            together, within = (
+                (own >= own.T).sum(1),
+                (own >= far).sum(1) - (own >= far[node]).sum(1),
+            )
             ranks.append(1 + within - together)
             precisions.append((together.double() / within).mean())
     found = torch.cat(ranks).double()
     lost = float((found > LOST).double().mean())
-    return Ranked(float(found.mean()), float(torch.stack(precisions).mean()), float(found.median()), lost)
+    return Ranked(
+        float(found.mean()), float(torch.stack(precisions).mean()), float(found.median()), lost
+    )

@@ -1,8 +1,10 @@
-"""Run one method on a graph, in the environment of that method: ``python methods.py NAME GRAPH OUT``.
+"""Run one method on a graph, in the environment of that method: ``python methods.py NAME GRAPH
+OUT``.
 
-A graph comes in as a file of numpy: ``edges`` [m, 2], ``n`` and ``weights`` [m]. What goes out has ``coordinates``
-[n, d], the name of their ``dissimilarity`` (``measuring.py``), and what they cost: CPU seconds of the training itself
-and of the whole process, and its peak memory. A method imports what it needs itself: this file needs numpy alone.
+A graph comes in as a file of numpy: ``edges`` [m, 2], ``n`` and ``weights`` [m]. What goes out has
+``coordinates`` [n, d], the name of their ``dissimilarity`` (``measuring.py``), and what they cost:
+CPU seconds of the training itself and of the whole process, and its peak memory. A method imports
+what it needs itself: this file needs numpy alone.
 """
 
 import argparse
@@ -53,7 +55,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Placed:
-    """What a method gives back: coordinates [n, d], NaN of a node that it cannot place, and popularity [n]."""
+    """What a method gives back: coordinates [n, d], NaN of a node that it cannot place, and
+    popularity [n].
+    """
 
     coordinates: Floats
     dissimilarity: str
@@ -62,7 +66,9 @@ class Placed:
 
 
 def wembed(given: Given) -> Placed:
-    """WEmbed: the last number of a node is its weight, which divides distances. It does not know tie weights."""
+    """WEmbed: the last number of a node is its weight, which divides distances. It does not know
+    tie weights.
+    """
     import wembed as library
 
     library.setSeed(given.seed)
@@ -72,24 +78,32 @@ def wembed(given: Given) -> Placed:
     options.indexType = library.IndexKdTree
     embedder = library.createEmbedder(graph, options)
     embedder.calculateEmbedding()
-    coordinates = np.asarray(embedder.getCoordinates(), dtype=np.float64).reshape(given.n, given.dim)
+    coordinates = np.asarray(embedder.getCoordinates(), dtype=np.float64).reshape(
+        given.n, given.dim
+    )
     return Placed(np.column_stack((coordinates, embedder.getWeights())), "wembed")
 
 
 def gensim(given: Given) -> Placed:
-    """PoincareModel (Nickel & Kiela 2017), 300 epochs, each tie as a relation both ways; with ``both=no`` one way."""
+    """PoincareModel (Nickel & Kiela 2017), 300 epochs, each tie as a relation both ways; with
+    ``both=no`` one way.
+    """
     from gensim.models.poincare import PoincareModel
 
     both = np.concatenate((given.edges, given.edges[:, ::-1]))
     pairs = given.edges if given.options.get("both") == "no" else both
-    model = PoincareModel([(str(a), str(b)) for a, b in pairs.tolist()], size=given.dim, seed=given.seed)
+    model = PoincareModel(
+        [(str(a), str(b)) for a, b in pairs.tolist()], size=given.dim, seed=given.seed
+    )
     model.train(epochs=int(given.number("epochs", 300)))
     known = [node for node in range(given.n) if str(node) in model.kv.key_to_index]
     return Placed(given.placed(known, [model.kv[str(node)] for node in known]), "poincare")
 
 
 def node2vec(given: Given) -> Placed:
-    """PecanPy's default on weighted ties: ten walks of 80 steps from each node, a window of 10, p = q = 1; cosines."""
+    """PecanPy's default on weighted ties: ten walks of 80 steps from each node, a window of 10, p =
+    q = 1; cosines.
+    """
     from pecanpy import pecanpy
 
     graph = pecanpy.SparseOTF(p=1, q=1, workers=1, verbose=False, random_state=given.seed)
@@ -108,17 +122,27 @@ def umap(given: Given) -> Placed:
     from umap import UMAP
 
     hops = shortest_path(given.ties(np.ones(len(given.edges))), unweighted=True)
-    hops[np.isinf(hops)] = 2.0 * hops[np.isfinite(hops)].max()  # other components: UMAP takes no infinity
-    model = UMAP(min(15, given.n - 1), given.dim, metric="precomputed", random_state=given.seed, n_jobs=1)
+    hops[np.isinf(hops)] = (
+        2.0 * hops[np.isfinite(hops)].max()
+    )  # other components: UMAP takes no infinity
+    model = UMAP(
+        min(15, given.n - 1), given.dim, metric="precomputed", random_state=given.seed, n_jobs=1
+    )
     return Placed(np.asarray(model.fit_transform(hops), dtype=np.float64), "euclidean")
 
 
 def spectral(given: Given) -> Placed:
-    """Eigenvectors of the Laplacian of the tie weights, by scikit-learn, with its defaults but for the dimension."""
+    """Eigenvectors of the Laplacian of the tie weights, by scikit-learn, with its defaults but for
+    the dimension.
+    """
     from sklearn.manifold import SpectralEmbedding
 
-    model = SpectralEmbedding(n_components=given.dim, affinity="precomputed", random_state=given.seed)
-    return Placed(np.asarray(model.fit_transform(given.ties(given.weights)), dtype=np.float64), "euclidean")
+    model = SpectralEmbedding(
+        n_components=given.dim, affinity="precomputed", random_state=given.seed
+    )
+    return Placed(
+        np.asarray(model.fit_transform(given.ties(given.weights)), dtype=np.float64), "euclidean"
+    )
 
 
 # τ at the start and at the end, as our own method has it on these two.
@@ -126,7 +150,9 @@ TEMPERATURES = {"lorentz": (0.2, 0.1), "sphere": (0.04, 0.001)}
 
 
 def geoopt(given: Given) -> Placed:
-    """Its Lorentz model or sphere with our ranking loss (Eq. 17), by its Riemannian Adam; step and τ fall."""
+    """Its Lorentz model or sphere with our ranking loss (Eq. 17), by its Riemannian Adam; step and
+    τ fall.
+    """
     import geoopt as library
     import torch
 
@@ -138,8 +164,13 @@ def geoopt(given: Given) -> Placed:
     space = library.Lorentz() if name == "lorentz" else library.Sphere()
     generator = torch.Generator().manual_seed(given.seed)
     noise = torch.randn(given.n, given.dim + 1, generator=generator, dtype=torch.float64)
-    points = library.ManifoldParameter(space.projx(0.1 * noise if name == "lorentz" else noise), manifold=space)
-    iterations, step = int(given.number("iterations", 1000 if given.n < 1000 else 300)), given.number("step", 0.1)
+    points = library.ManifoldParameter(
+        space.projx(0.1 * noise if name == "lorentz" else noise), manifold=space
+    )
+    iterations, step = (
+        int(given.number("iterations", 1000 if given.n < 1000 else 300)),
+        given.number("step", 0.1),
+    )
     first, last = TEMPERATURES[name]
     optimizer = library.optim.RiemannianAdam([points], lr=step)
     loss = ExactLoss(graph, space.dist, first)
@@ -150,13 +181,17 @@ def geoopt(given: Given) -> Placed:
         optimizer.zero_grad()
         torch.autograd.backward(loss(points))
         with torch.no_grad():
-            points.grad.nan_to_num_(0.0, 0.0, 0.0)  # of points that coincide, whose distance has no slope
+            points.grad.nan_to_num_(
+                0.0, 0.0, 0.0
+            )  # of points that coincide, whose distance has no slope
         optimizer.step()
     return Placed(points.detach().numpy(), name)
 
 
 def ours(given: Given) -> Placed:
-    """``embed(graph, dim=)``, the choice of a geometry included unless ``signature`` (p,q) is given."""
+    """``embed(graph, dim=)``, the choice of a geometry included unless ``signature`` (p,q) is
+    given.
+    """
     import ultrahyperbolic as uh
 
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
@@ -174,13 +209,25 @@ def ours(given: Given) -> Placed:
     embedding = uh.embed(graph, seed=given.seed, device=device, quiet=True, **words)
     geometry = embedding.geometry
     assert geometry is not None
-    shape = {"flat": geometry.flat or 0, "p": geometry.p or 0, "q": geometry.q or 0, "beta": geometry.beta}
-    return Placed(np.array(embedding.points, dtype=np.float64), "geometry", shape, embedding.popularity)
+    shape = {
+        "flat": geometry.flat or 0,
+        "p": geometry.p or 0,
+        "q": geometry.q or 0,
+        "beta": geometry.beta,
+    }
+    return Placed(
+        np.array(embedding.points, dtype=np.float64), "geometry", shape, embedding.popularity
+    )
 
 
 def ring(given: Given) -> Given:
-    """A small graph in place of what is given, for a moment: what it takes to import and to compile."""
-    edges, options = np.array([(k, (k + 1) % 30) for k in range(30)]), {"iterations": "2", "epochs": "1"}
+    """A small graph in place of what is given, for a moment: what it takes to import and to
+    compile.
+    """
+    edges, options = (
+        np.array([(k, (k + 1) % 30) for k in range(30)]),
+        {"iterations": "2", "epochs": "1"},
+    )
     return replace(given, edges=edges, n=30, weights=np.ones(30), options=given.options | options)
 
 
@@ -222,10 +269,17 @@ def main() -> None:
     placed = train(given)
     seconds, ended = time.perf_counter() - clock, cpu_seconds()
     used = {"seconds": seconds, "cpu": ended - began, "process_cpu": ended, "memory": peak_memory()}
-    found = {"coordinates": placed.coordinates, "dissimilarity": placed.dissimilarity, **placed.extra, **used}
+    found = {
+        "coordinates": placed.coordinates,
+        "dissimilarity": placed.dissimilarity,
+        **placed.extra,
+        **used,
+    }
     if placed.popularity is not None:
         found["popularity"] = placed.popularity
-    np.savez(asked.out, allow_pickle=False, **{name: np.array(value) for name, value in found.items()})
+    np.savez(
+        asked.out, allow_pickle=False, **{name: np.array(value) for name, value in found.items()}
+    )
 
 
 if __name__ == "__main__":

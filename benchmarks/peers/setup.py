@@ -17,13 +17,23 @@ WEMBED_OPTIONS = "-DWEMBED_USE_SPRK=OFF -DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=ALW
 
 
 def install(python: Path, *words: str, **variables: str) -> None:
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *words,
+    ]
     path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     subprocess.run(command, check=True, env={**os.environ, "PATH": path, **variables})
 
 
 def make(name: str) -> None:
-    """An environment; what was there before is removed first, and what could not be finished too."""
+    """An environment; what was there before is removed first, and what could not be finished
+    too.
+    """
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -31,7 +41,8 @@ def make(name: str) -> None:
         python = folder / "bin" / "python"
         lines = PINS[name].read_text(encoding="utf-8").splitlines()
         pins = [line for line in lines if line and not line.startswith("#")]
-        # WEmbed, where there is no wheel, is built from source without the Rust index, by the pybind11 of its pins.
+        # WEmbed, where there is no wheel, is built from source without the Rust index, by the
+        # pybind11 of its pins.
         last = [pin for pin in pins if pin.startswith("wembed==")]
         install(python, *(pin for pin in pins if pin not in last))
         if last:
@@ -47,12 +58,16 @@ def make(name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PINS)} (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(PINS)} (default: all)"
+    )
     parser.add_argument("--again", action="store_true", help="also those that are there")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(PINS)
     if unknown:
-        parser.error(f"no peer has pins called {', '.join(sorted(unknown))}: there are {', '.join(PINS)}")
+        parser.error(
+            f"no peer has pins called {', '.join(sorted(unknown))}: there are {', '.join(PINS)}"
+        )
     for name in asked.names or PINS:
         made = FOLDER / name / "pins.txt"
         ready = made.exists() and made.read_bytes() == PINS[name].read_bytes()

@@ -38,33 +38,87 @@ if TYPE_CHECKING:
     load = Embedding.load
 
 __all__ = [
-    "Check", "Embedding", "Euclidean", "Graph", "GraphError", "Interrupted", "Logarithm", "Manifold",
-    "ManifoldParameter", "ManifoldTensor", "MinimizeResult", "Product", "PseudoHyperboloid", "PseudoSphere",
-    "Selection", "TrainingConfig", "UltrahyperbolicEmbedding", "as_graph", "checked", "datasets", "embed",
-    "evaluation", "load", "lorentz_to_poincare", "minimize", "nn", "optim", "plot", "poincare_to_lorentz",
-    "read_graph", "report", "select",
-]  # fmt: skip
+    "Check",
+    "Embedding",
+    "Euclidean",
+    "Graph",
+    "GraphError",
+    "Interrupted",
+    "Logarithm",
+    "Manifold",
+    "ManifoldParameter",
+    "ManifoldTensor",
+    "MinimizeResult",
+    "Product",
+    "PseudoHyperboloid",
+    "PseudoSphere",
+    "Selection",
+    "TrainingConfig",
+    "UltrahyperbolicEmbedding",
+    "as_graph",
+    "checked",
+    "datasets",
+    "embed",
+    "evaluation",
+    "load",
+    "lorentz_to_poincare",
+    "minimize",
+    "nn",
+    "optim",
+    "plot",
+    "poincare_to_lorentz",
+    "read_graph",
+    "report",
+    "select",
+]
 
 _HOMES = {
     ".embedding": ("Embedding",),
     ".geometry": (
-        "Check", "Euclidean", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
-        "PseudoHyperboloid", "PseudoSphere", "checked", "lorentz_to_poincare", "poincare_to_lorentz",
+        "Check",
+        "Euclidean",
+        "Logarithm",
+        "Manifold",
+        "ManifoldParameter",
+        "ManifoldTensor",
+        "Product",
+        "PseudoHyperboloid",
+        "PseudoSphere",
+        "checked",
+        "lorentz_to_poincare",
+        "poincare_to_lorentz",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
     ".optim": ("MinimizeResult", "minimize"),
     ".training": ("Selection", "TrainingConfig", "embed", "select"),
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
-}  # fmt: skip
+}
 _ROOMS = (
-    "contrib", "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "nn", "objective",
-    "optim", "pairs", "paper", "plot", "report", "testing", "training",
-)  # fmt: skip
+    "contrib",
+    "datasets",
+    "embedding",
+    "engines",
+    "evaluation",
+    "export",
+    "geometry",
+    "graph",
+    "nn",
+    "objective",
+    "optim",
+    "pairs",
+    "paper",
+    "plot",
+    "report",
+    "testing",
+    "training",
+)
 
 
 def __getattr__(name: str) -> Any:
-    """Public names, imported when they are first asked for: the command's help need not wait for torch."""
+    """Public names, imported when they are first asked for: the command's help need not wait for
+    torch.
+    """
     try:
         if name in _ROOMS:
             return import_module(f".{name}", __name__)

@@ -29,7 +29,8 @@ def format_number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A share in per cent; 100 and 0 only where it is so, and below 1 and above 99 always two ``digits``.
+    """A share in per cent; 100 and 0 only where it is so, and below 1 and above 99 always two
+    ``digits``.
 
     >>> percent(1.0), percent(0.999999), percent(0.25), percent(0.25, 1)
     ('100 %', '99.99 %', '25.00 %', '25.0 %')
@@ -59,8 +60,14 @@ def check_fraction(name: str, value: float) -> None:
 
 
 def as_integer(name: str, value: object) -> int:
-    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds one."""
-    if isinstance(value, bool) or str(getattr(value, "dtype", "")).endswith("bool") or not hasattr(value, "__index__"):
+    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds
+    one.
+    """
+    if (
+        isinstance(value, bool)
+        or str(getattr(value, "dtype", "")).endswith("bool")
+        or not hasattr(value, "__index__")
+    ):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     try:
         return operator.index(value)

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, sealed by the sha256 of their content.
 
-That of a record is its last key, that of arrays lies beside their description. Whoever reads compares.
+That of a record is its last key, that of arrays lies beside their description. Whoever reads
+compares.
 """
 
 import hashlib
@@ -29,11 +30,13 @@ _RENAMING = threading.Lock()
 
 
 def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
-    """Write files of a folder, all of them or none; what was there under their names is kept until then.
+    """Write files of a folder, all of them or none; what was there under their names is kept until
+    then.
 
-    Each reaches the disk under a temporary name before any is renamed. Where something fails, everything is as it was,
-    and the ``OSError`` names the file. Who writes the same files at once does so before or after. A process that is
-    killed between two renames leaves whole files under their temporary names, ``.NAME.`` and some characters.
+    Each reaches the disk under a temporary name before any is renamed. Where something fails,
+    everything is as it was, and the ``OSError`` names the file. Who writes the same files at once
+    does so before or after. A process that is killed between two renames leaves whole files under
+    their temporary names, ``.NAME.`` and some characters.
     """
     name = ""
     try:
@@ -46,7 +49,9 @@ def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
             kept: dict[str, Path | None] = {}
             try:
                 for name in contents:
-                    if len(kept) + 1 < len(contents):  # nothing comes after the last that could fail
+                    if len(kept) + 1 < len(
+                        contents
+                    ):  # nothing comes after the last that could fail
                         kept[name] = _another_name(folder / name)
                     temporary[name].replace(folder / name)
             finally:
@@ -68,7 +73,9 @@ def replace_file(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[bool]:
-    """Keep all others that rename files of a folder out; whether other processes are kept out, too."""
+    """Keep all others that rename files of a folder out; whether other processes are kept out,
+    too.
+    """
     with _RENAMING:
         handle = _locked(folder / _LOCK)
         try:
@@ -82,7 +89,8 @@ def alone(folder: Path) -> Iterator[bool]:
 def remove_leftovers(folder: Path, names: Sequence[str]) -> None:
     """Remove the temporary files of processes that were killed while they wrote one of these files.
 
-    What a living process writes is locked. Where files cannot be locked, nothing tells the two apart, and all stay.
+    What a living process writes is locked. Where files cannot be locked, nothing tells the two
+    apart, and all stay.
     """
     for name in names:
         for left in folder.glob(f".{name}.*"):
@@ -96,7 +104,8 @@ def remove_leftovers(folder: Path, names: Sequence[str]) -> None:
 
 
 def lock(handle: int, *, wait: bool = False) -> bool | None:
-    """Lock an open file or folder until it is closed; False where another holds it, None where that is not known.
+    """Lock an open file or folder until it is closed; False where another holds it, None where that
+    is not known.
 
     Some file systems lock nothing, as NFS may be, and some systems have no ``flock``.
     """
@@ -112,7 +121,9 @@ def lock(handle: int, *, wait: bool = False) -> bool | None:
 
 
 def holder(handle: int) -> int | None:
-    """The process that holds the lock of an open file or folder; None where the system does not say."""
+    """The process that holds the lock of an open file or folder; None where the system does not
+    say.
+    """
     about = os.fstat(handle)
     where = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
     with suppress(OSError, ValueError), open("/proc/locks") as locks:
@@ -121,11 +132,15 @@ def holder(handle: int) -> int | None:
 
 
 def _locked(path: Path) -> int | None:
-    """A file that is there from now on, and locked until its handle is closed; None where files cannot be locked."""
+    """A file that is there from now on, and locked until its handle is closed; None where files
+    cannot be locked.
+    """
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         known = lock(handle, wait=True)
-        with suppress(FileNotFoundError):  # whoever had it locked may have removed it since it was opened
+        with suppress(
+            FileNotFoundError
+        ):  # whoever had it locked may have removed it since it was opened
             if known and os.path.samestat(os.fstat(handle), path.stat()):
                 return handle
         os.close(handle)
@@ -136,7 +151,9 @@ def _locked(path: Path) -> int | None:
 
 @contextmanager
 def _written(folder: Path, name: str, write: Write) -> Iterator[Path]:
-    """A temporary file that holds what is written, on the disk; removed at the end, unless it was renamed."""
+    """A temporary file that holds what is written, on the disk; removed at the end, unless it was
+    renamed.
+    """
     path = unique_beside(folder / name)
     handle = None
     try:
@@ -170,7 +187,9 @@ def unique_beside(path: Path) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise ``OSError`` where no file can be written to a folder: better before a training than after it."""
+    """Raise ``OSError`` where no file can be written to a folder: better before a training than
+    after it.
+    """
     probe = unique_beside(folder / "write")
     try:
         probe.write_bytes(b"")
@@ -200,7 +219,8 @@ def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[np.generic]]:
 
 
 def as_json_data(value: object) -> object:
-    """Nested data as strict JSON has it: plain numbers for those of NumPy, None for what is not finite.
+    """Nested data as strict JSON has it: plain numbers for those of NumPy, None for what is not
+    finite.
 
     >>> as_json_data({"loss": (np.float32(0.5), math.inf), 7: np.int64(3)})
     {'loss': [0.5, None], '7': 3}
@@ -215,11 +235,14 @@ def as_json_data(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, str | int) or value is None:
         return value
-    raise TypeError(f"JSON has numbers, text, lists and objects, and no {type(value).__name__}: {value!r}")
+    raise TypeError(
+        f"JSON has numbers, text, lists and objects, and no {type(value).__name__}: {value!r}"
+    )
 
 
 def id_as_json(node: object) -> object:
-    """An id as JSON has it: NumPy's numbers as plain ones, tuples as lists, Infinity as Python's JSON writes it.
+    """An id as JSON has it: NumPy's numbers as plain ones, tuples as lists, Infinity as Python's
+    JSON writes it.
 
     >>> id_as_json(("a", np.int64(7), math.inf))
     ['a', 7, inf]
@@ -229,10 +252,15 @@ def id_as_json(node: object) -> object:
     if isinstance(node, tuple | list):
         return [id_as_json(part) for part in node]
     if isinstance(node, float) and math.isnan(node):
-        raise ValueError("an id is NaN, which is equal to no id, itself included: give the node another")
+        raise ValueError(
+            "an id is NaN, which is equal to no id, itself included: give the node another"
+        )
     if isinstance(node, str | int | float) or node is None:
         return node
-    raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(node).__name__}: {node!r}")
+    raise TypeError(
+        f"ids must be text, numbers or tuples of them to be saved, got {type(node).__name__}: "
+        f"{node!r}"
+    )
 
 
 def id_from_json(value: object) -> Hashable:
@@ -245,16 +273,21 @@ def id_from_json(value: object) -> Hashable:
 
 
 def sealed_json(record: Mapping[str, object]) -> bytes:
-    """A record as JSON for people, its last key the sha256 of all others; what is not finite is null."""
+    """A record as JSON for people, its last key the sha256 of all others; what is not finite is
+    null.
+    """
     plain = {str(key): as_json_data(value) for key, value in record.items() if key != SEAL}
     plain[SEAL] = hashlib.sha256(_canonical(plain)).hexdigest()
     text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    # UTF-8 has no half characters, such as may be in names; JSON writes them as a backslash and their number.
+    # UTF-8 has no half characters, such as may be in names; JSON writes them as a backslash and
+    # their number.
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_sealed_json(path: Path) -> dict[str, Any]:
-    """What `sealed_json` made; ``ValueError`` where it is not as it was written, a warning where it has no seal."""
+    """What `sealed_json` made; ``ValueError`` where it is not as it was written, a warning where it
+    has no seal.
+    """
     try:
         if path.stat().st_size > _LARGEST_RECORD:
             raise ValueError(f"it has more than {_LARGEST_RECORD >> 20} MiB")
@@ -274,7 +307,9 @@ def read_sealed_json(path: Path) -> dict[str, Any]:
 
 def warn_unsealed(path: Path) -> None:
     """Say that a file was written before files had seals."""
-    warnings.warn(f"{path} carries no sha256, so damage to it cannot be seen: save it again", stacklevel=4)
+    warnings.warn(
+        f"{path} carries no sha256, so damage to it cannot be seen: save it again", stacklevel=4
+    )
 
 
 def _canonical(data: Mapping[str, object]) -> bytes:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a training or a minimisation, with the best that had been reached by then.
 
-    It ends loops and programs as any ``KeyboardInterrupt`` does. Ctrl-C while a training is still being prepared is a
-    plain ``KeyboardInterrupt``: there is nothing to keep.
+    It ends loops and programs as any ``KeyboardInterrupt`` does. Ctrl-C while a training is still
+    being prepared is a plain ``KeyboardInterrupt``: there is nothing to keep.
 
     >>> def train(seeds):
     ...     try:

@@ -1,4 +1,6 @@
-"""torch, imported when it is first used: most commands do not need it, and it need not be installed."""
+"""torch, imported when it is first used: most commands do not need it, and it need not be
+installed.
+"""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,7 +20,11 @@ else:
             except ModuleNotFoundError as error:
                 raise explained(error) from None
 
-    torch, dist, Tensor = _Later("torch"), _Later("torch.distributed"), "Tensor"  # which annotations alone name
+    torch, dist, Tensor = (
+        _Later("torch"),
+        _Later("torch.distributed"),
+        "Tensor",
+    )  # which annotations alone name
 
 __all__ = ["NEEDS_TORCH", "Tensor", "dist", "explained", "installed", "torch"]
 

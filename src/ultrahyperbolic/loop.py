@@ -1,4 +1,6 @@
-"""The one outer loop of trainings and `minimize`: stopping, callbacks, time limits, Ctrl-C between iterations."""
+"""The one outer loop of trainings and `minimize`: stopping, callbacks, time limits, Ctrl-C between
+iterations.
+"""
 
 import math
 import time
@@ -12,12 +14,14 @@ import numpy as np
 
 from .arrays import Floats
 
-# A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or where each costs
-# something for itself, this many times that.
+# A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or
+# where each costs something for itself, this many times that.
 _CHUNK_SECONDS, _OVERHEADS = 0.2, 5.0
-# Where time is limited, a schedule is followed in at least this many chunks, none of which takes more than its share.
+# Where time is limited, a schedule is followed in at least this many chunks, none of which takes
+# more than its share.
 _CHUNKS = 20
-# A schedule has at least this share of the limit after its first chunk: something should come of a training.
+# A schedule has at least this share of the limit after its first chunk: something should come of a
+# training.
 _LEAST = 0.1
 
 
@@ -81,16 +85,22 @@ class Advances(Protocol[S_contra]):
     """An engine, as the loop sees it."""
 
     def advance(self, state: S_contra, iterations: int) -> Floats:
-        """Change the state by ``iterations``, fewer only at its ending; the losses [runs, iterations performed]."""
+        """Change the state by ``iterations``, fewer only at its ending; the losses [runs,
+        iterations performed].
+        """
 
     @property
     def overhead(self) -> float:
-        """Seconds that a chunk takes beside its iterations, such as for moving its state to a device and back."""
+        """Seconds that a chunk takes beside its iterations, such as for moving its state to a
+        device and back.
+        """
 
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[S]):
-    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
+    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of
+    its trainings.
+    """
 
     state: S
     losses: Floats
@@ -118,7 +128,9 @@ class Progress(Generic[S]):
     stride: float = 1.0
     """By how much an iteration moves on in the schedule from here."""
     hurried: bool = False
-    """Whether from here on, or since an earlier chunk, iterations are left out because time is short."""
+    """Whether from here on, or since an earlier chunk, iterations are left out because time is
+    short.
+    """
 
     @cached_property
     def state(self) -> S:
@@ -130,7 +142,9 @@ class Progress(Generic[S]):
         return self.iteration // iterations > self.before // iterations
 
     def checkpoint(self) -> Checkpoint[S]:
-        """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
+        """What the batch needs to go on from here; its arrays are those of the training, which goes
+        on with them.
+        """
         return Checkpoint(self.state, np.concatenate(self.chunks, axis=1), self.seconds)
 
 
@@ -139,12 +153,15 @@ Callback = Callable[[Progress[S]], object]
 
 
 Decision = tuple[Ending | None, int, int]
-"""Why it is over, or None to leave out some iterations of the schedule, and to go on for a number of them."""
+"""Why it is over, or None to leave out some iterations of the schedule, and to go on for a number
+of them.
+"""
 
 
 @dataclass(frozen=True)
 class Every(Generic[S]):
-    """A callback that is called at the multiples of ``iterations``, at which chunks then end, whatever the clock.
+    """A callback that is called at the multiples of ``iterations``, at which chunks then end,
+    whatever the clock.
 
     Where iterations are left out it is called after each chunk that takes the schedule past one.
     """
@@ -168,7 +185,9 @@ class Outcome:
 
 
 class _Pacing:
-    """How a schedule is followed: iteration by iteration, or in strides where there is no time for all of it."""
+    """How a schedule is followed: iteration by iteration, or in strides where there is no time for
+    all of it.
+    """
 
     def __init__(self, scheduled: int, total: int) -> None:
         self.scheduled, self.total = scheduled, total
@@ -176,10 +195,11 @@ class _Pacing:
         self.seconds, self.fastest = 0.0, math.inf
 
     def look(self, iteration: int, performed: int, seconds: float, left: float) -> int:
-        """How many iterations to leave out, after a chunk of so many in so many seconds, where others are left.
+        """How many iterations to leave out, after a chunk of so many in so many seconds, where
+        others are left.
 
-        None until they do not suffice for the schedule even at the best pace so far: others may have slowed some chunks
-        down. From then on what follows the schedule has its share, too.
+        None until they do not suffice for the schedule even at the best pace so far: others may
+        have slowed some chunks down. From then on what follows the schedule has its share, too.
         """
         each = seconds / performed
         self.seconds, self.fastest = self.seconds + seconds, min(self.fastest, each)
@@ -206,13 +226,14 @@ def run(
     scheduled: int = 0,
     share: Callable[[Decision], Decision] = lambda decision: decision,
 ) -> Outcome:
-    """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
+    """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True,
+    or Ctrl-C.
 
-    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,
-    whose state ``state`` then is; the time limit counts them, and the seconds that are ``spent`` beside. The first
-    ``scheduled`` iterations follow a schedule, which is led to its end in time: where there is no time for all of its
-    iterations some are left out, evenly.
-    Of several processes that run the same loop, ``share`` gives what the first has decided.
+    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a
+    `Checkpoint`, whose state ``state`` then is; the time limit counts them, and the seconds that
+    are ``spent`` beside. The first ``scheduled`` iterations follow a schedule, which is led to its
+    end in time: where there is no time for all of its iterations some are left out, evenly. Of
+    several processes that run the same loop, ``share`` gives what the first has decided.
     """
     started, more = time.monotonic() - seconds_so_far, 0.0
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
@@ -221,7 +242,8 @@ def run(
     compiled = False
     try:
         while True:
-            # The first chunk is computed whatever time there is: something should come of a training.
+            # The first chunk is computed whatever time there is: something should come of a
+            # training.
             seconds = time.monotonic() - started + spent - more if chunks else 0.0
             ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
             if pacing.hurried and ending is not None and ending.why in _WHOLE:
@@ -248,16 +270,29 @@ def run(
                     more = max(_LEAST * time_limit - left, 0.0)
                     left += more
                 room = min(room, left / _CHUNKS if state.iteration < scheduled else left)
-                skipped = pacing.look(state.iteration, performed, each * performed, left) if compiled else 0
+                skipped = (
+                    pacing.look(state.iteration, performed, each * performed, left)
+                    if compiled
+                    else 0
+                )
             compiled = True
             size = max(1, min(4 * max(size, performed), int(room / each)))
             known = ~np.isnan(chunk)
             last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
             progress = Progress(
-                state.iteration, iterations, last, now - started, state, chunks,
-                before=reached, stride=pacing.stride, hurried=pacing.hurried,
-            )  # fmt: skip
-            answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
+                state.iteration,
+                iterations,
+                last,
+                now - started,
+                state,
+                chunks,
+                before=reached,
+                stride=pacing.stride,
+                hurried=pacing.hurried,
+            )
+            answers = [
+                callback(progress) for callback in callbacks
+            ]  # all are called, whatever the first says
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
@@ -267,7 +302,9 @@ def run(
     return Outcome(losses, ending, time.monotonic() - started)
 
 
-def _limit(state: State, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
+def _limit(
+    state: State, iterations: int, seconds: float, time_limit: float | None
+) -> Ending | None:
     """What was asked for and is reached; None where there is more to do."""
     if state.iteration >= iterations:
         return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")

@@ -1,4 +1,5 @@
-"""Every option of a training, declared once for `embed`, the command and scikit-learn, without waiting for torch.
+"""Every option of a training, declared once for `embed`, the command and scikit-learn, without
+waiting for torch.
 
 An option that has the name of a field of `TrainingConfig` replaces what the method would set there.
 """
@@ -36,8 +37,9 @@ else:
 Backend = Literal["auto", "numba", "triton", "reference", "sampled"]
 By = Literal["graph", "links"]
 Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
-"""D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the cone, the extrinsic
-distance (Eq. 4), and the length of the geodesic (Eq. 8)."""
+"""D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the
+cone, the extrinsic distance (Eq. 4), and the length of the geodesic (Eq. 8).
+"""
 Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Precision = Literal["float64", "float32"]
 Preset = Literal["paper", "paper-text"]
@@ -57,8 +59,12 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 
 
 # What is said where somebody gives an option of earlier versions.
-GOAL_IS_IGNORED = "goal no longer changes anything: there is one map for all purposes now, so leave it out"
-TENSORBOARD_IS_GONE = "tensorboard is gone: in Python, a callback can write what you want to see (docs/training.md)"
+GOAL_IS_IGNORED = (
+    "goal no longer changes anything: there is one map for all purposes now, so leave it out"
+)
+TENSORBOARD_IS_GONE = (
+    "tensorboard is gone: in Python, a callback can write what you want to see (docs/training.md)"
+)
 
 
 class Option(NamedTuple):
@@ -69,10 +75,14 @@ class Option(NamedTuple):
     default: Any = None
     least: int | None = None
     metavar: str | None = None
-    common: bool = False  # whether most users may want it: then the short help of the command names it
+    common: bool = (
+        False  # whether most users may want it: then the short help of the command names it
+    )
 
 
-_computing, _geometry, _training = (partial(Option, panel) for panel in ("Computing", "Geometry", "Training"))
+_computing, _geometry, _training = (
+    partial(Option, panel) for panel in ("Computing", "Geometry", "Training")
+)
 
 
 class Compared(TypedDict, total=False):
@@ -80,17 +90,25 @@ class Compared(TypedDict, total=False):
 
     by: Annotated[
         By,
-        _geometry("With `dim`: compare geometries by the whole graph, or by ties that are held out.", "graph"),
+        _geometry(
+            "With `dim`: compare geometries by the whole graph, or by ties that are held out.",
+            "graph",
+        ),
     ]
     seed: Annotated[
         int,
-        _training("The same seed gives the same points on the CPU, for any number of threads.", 0, least=0),
+        _training(
+            "The same seed gives the same points on the CPU, for any number of threads.", 0, least=0
+        ),
     ]
-    beta: Annotated[float | None, _geometry("A negative number; 1/β is the curvature. Default: -1.")]
+    beta: Annotated[
+        float | None, _geometry("A negative number; 1/β is the curvature. Default: -1.")
+    ]
     popularity: Annotated[
         bool | None,
         _training(
-            "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which gives hubs room for "
+            "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which "
+            "gives hubs room for "
             "their many ties. Default: yes, except in flat space or with a preset.",
         ),
     ]
@@ -101,13 +119,16 @@ class Compared(TypedDict, total=False):
     backend: Annotated[
         Backend,
         _computing(
-            "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), reference (torch), sampled (a "
-            "sample of ties and pairs, if memory or time is short), or auto, the fastest that fits.",
+            "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), "
+            "reference (torch), sampled (a "
+            "sample of ties and pairs, if memory or time is short), or auto, the fastest that "
+            "fits.",
             default="auto",
         ),
     ]
     threads: Annotated[
-        int | None, _computing("CPU threads; they do not change the result. Default: all cores.", least=1)
+        int | None,
+        _computing("CPU threads; they do not change the result. Default: all cores.", least=1),
     ]
     precision: Annotated[
         Precision | None,
@@ -116,7 +137,8 @@ class Compared(TypedDict, total=False):
     time_limit: Annotated[
         float | None,
         _training(
-            "Seconds for everything, from reading to measures and report; iterations are left out where time is short. "
+            "Seconds for everything, from reading to measures and report; iterations are left out "
+            "where time is short. "
             "Default: no limit.",
             metavar="SECONDS",
             common=True,
@@ -128,23 +150,30 @@ class Options(Compared, total=False):
     """The options of a training that were given, or all of them after `complete`."""
 
     p: Annotated[int | None, _geometry("Space dimensions of Q^(p,q); give `q` too.", least=0)]
-    q: Annotated[int | None, _geometry("Time dimensions of Q^(p,q), minus one; give `p` too.", least=0)]
+    q: Annotated[
+        int | None, _geometry("Time dimensions of Q^(p,q), minus one; give `p` too.", least=0)
+    ]
     dim: Annotated[
         int | None,
         _geometry(
-            "Find the geometry of this dimension that fits the graph best, as select does; takes about twice as long. "
+            "Find the geometry of this dimension that fits the graph best, as select does; takes "
+            "about twice as long. "
             "With `flat`, the dimension of flat space.",
             least=1,
             common=True,
         ),
     ]
     flat: Annotated[
-        bool, _geometry("Use Euclidean space; δ and the measures then use squared distances.", default=False)
+        bool,
+        _geometry(
+            "Use Euclidean space; δ and the measures then use squared distances.", default=False
+        ),
     ]
     signature: Annotated[
         Signature | None,
         _geometry(
-            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3. Large "
+            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3. "
+            "Large "
             "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000, 8,2 above 200,000.",
             metavar="P,Q",
             common=True,
@@ -153,7 +182,8 @@ class Options(Compared, total=False):
     product: Annotated[
         str | Any | None,
         _geometry(
-            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, and for at most 10,000 "
+            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, "
+            "and for at most 10,000 "
             "nodes.",
             metavar="PARTS",
         ),
@@ -169,53 +199,66 @@ class Options(Compared, total=False):
     ]
     preset: Annotated[
         Preset | None,
-        _training("Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."),
+        _training(
+            "Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."
+        ),
     ]
     optimizer: Annotated[
         Optimizer | None,
         _training(
-            "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), -Df (gradient; may not "
+            "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), "
+            "-Df (gradient; may not "
             "converge), or -Df or Df, whichever descends (signed-gradient).",
         ),
     ]
     iterations: Annotated[
         int | None,
         _training(
-            "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean degree; 10,000 with a "
+            "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean "
+            "degree; 10,000 with a "
             "preset.",
             least=1,
         ),
     ]
     temperature: Annotated[
-        Ends | None, _training("τ, or its first and last value. Default: chosen for the graph.", metavar="TAU")
+        Ends | None,
+        _training("τ, or its first and last value. Default: chosen for the graph.", metavar="TAU"),
     ]
     dissimilarity: Annotated[
         Dissimilarity | None,
         _training(
-            "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat space the squared "
-            "distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), the broken geodesic (broken), or the "
+            "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat "
+            "space the squared "
+            "distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), the broken "
+            "geodesic (broken), or the "
             "distance of flat space, H^p or S^q (distance).",
         ),
     ]
     epsilon: Annotated[
-        Ends | None, _training("Smoothing at the light cone, or its first and last value.", metavar="EPS")
+        Ends | None,
+        _training("Smoothing at the light cone, or its first and last value.", metavar="EPS"),
     ]
     step: Annotated[float | None, _training("Step size. Default: 0.1, or that of the preset.")]
     max_step: Annotated[
         Ends | None,
-        _training("Longest move of a point in one step, or its first and last value.", metavar="LENGTH"),
+        _training(
+            "Longest move of a point in one step, or its first and last value.", metavar="LENGTH"
+        ),
     ]
     stop: Annotated[
         Stop | None,
         _training(
-            "When to stop: once the loss no longer falls (converged, the default), after all iterations (iterations, "
-            "the default of a preset), or also once every tie is shorter than every other pair (ordered).",
+            "When to stop: once the loss no longer falls (converged, the default), after all "
+            "iterations (iterations, "
+            "the default of a preset), or also once every tie is shorter than every other pair "
+            "(ordered).",
         ),
     ]
     scope: Annotated[
         Scope | None,
         _training(
-            "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its two ends (node). "
+            "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its "
+            "two ends (node). "
             "Default: graph.",
         ),
     ]
@@ -231,7 +274,9 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that it may be, if it is one of a few."""
-        words = (word for part in self.members if get_origin(part) is Literal for word in get_args(part))
+        words = (
+            word for part in self.members if get_origin(part) is Literal for word in get_args(part)
+        )
         return tuple(word for word in words if isinstance(word, str))
 
     @property
@@ -239,13 +284,18 @@ class Declared(NamedTuple):
         """The alternatives of its type: those of a union, or itself."""
         if get_origin(self.type) in (Literal, tuple) or not get_args(self.type):
             return (self.type,)
-        return tuple(member for part in get_args(self.type) for member in self._replace(type=part).members)
+        return tuple(
+            member for part in get_args(self.type) for member in self._replace(type=part).members
+        )
 
     @property
     def parameter(self) -> inspect.Parameter:
         """The parameter of a call that takes it by its name."""
         return inspect.Parameter(
-            self.name, inspect.Parameter.KEYWORD_ONLY, default=self.option.default, annotation=self.type
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=self.option.default,
+            annotation=self.type,
         )
 
 
@@ -254,7 +304,9 @@ OPTIONS = {name: Declared(name, *get_args(hint)) for name, hint in _HINTS.items(
 
 
 def complete(given: Mapping[str, Any]) -> Options:
-    """All options, with the default where one was not given; ``TypeError`` for a name that is no option."""
+    """All options, with the default where one was not given; ``TypeError`` for a name that is no
+    option.
+    """
     if "tensorboard" in given:
         raise TypeError(TENSORBOARD_IS_GONE)
     if unknown := sorted(set(given) - set(OPTIONS)):
@@ -264,16 +316,28 @@ def complete(given: Mapping[str, Any]) -> Options:
 
 
 def without_goal(given: Given) -> Given:
-    """The options that were given, less the ``goal`` of earlier versions, which the caller's caller is warned about."""
+    """The options that were given, less the ``goal`` of earlier versions, which the caller's caller
+    is warned about.
+    """
     if "goal" in given:
         warnings.warn(GOAL_IS_IGNORED, FutureWarning, stacklevel=3)
     return cast("Given", {name: value for name, value in given.items() if name != "goal"})
 
 
 def takes_options(call: Callable[P, R]) -> Callable[P, R]:
-    """Put the options into the signature and the docstring of a call that takes them as ``**options``."""
-    own = [each for each in inspect.signature(call).parameters.values() if each.kind is not each.VAR_KEYWORD]
-    options = [declared.parameter for name, declared in OPTIONS.items() if name not in {each.name for each in own}]
+    """Put the options into the signature and the docstring of a call that takes them as
+    ``**options``.
+    """
+    own = [
+        each
+        for each in inspect.signature(call).parameters.values()
+        if each.kind is not each.VAR_KEYWORD
+    ]
+    options = [
+        declared.parameter
+        for name, declared in OPTIONS.items()
+        if name not in {each.name for each in own}
+    ]
     call.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
     if call.__doc__:
         call.__doc__ = described(call.__doc__)
@@ -281,28 +345,36 @@ def takes_options(call: Callable[P, R]) -> Callable[P, R]:
 
 
 def described(docstring: str) -> str:
-    r"""A docstring with the options in place of the lines that refer to them, in the style of numpy.
+    r"""A docstring with the options in place of the lines that refer to them, in the style of
+    numpy.
 
-    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); give ``q`` too.\n" in described(_REFERENCE)
+    >>> text = described(_REFERENCE)
+    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); give ``q`` too.\n" in text
     True
     """
     lines = []
     for declared in OPTIONS.values():
         lines.append(f"    {declared.name} : {_in_words(declared)}")
         lines += textwrap.wrap(
-            re.sub("`(.*?)`", r"``\1``", declared.option.help), 112, initial_indent=" " * 8, subsequent_indent=" " * 8
+            re.sub("`(.*?)`", r"``\1``", declared.option.help),
+            112,
+            initial_indent=" " * 8,
+            subsequent_indent=" " * 8,
         )
     return docstring.replace(_REFERENCE, "\n".join([*lines, ""]))
 
 
 def _in_words(declared: Declared) -> str:
     names = [repr(word) for word in declared.choices] or [
-        "(float, float)" if get_origin(part) is tuple and float in get_args(part)
-        else "(int, int)" if get_origin(part) is tuple
-        else "Product" if part is Any
+        "(float, float)"
+        if get_origin(part) is tuple and float in get_args(part)
+        else "(int, int)"
+        if get_origin(part) is tuple
+        else "Product"
+        if part is Any
         else part.__name__
         for part in declared.members
         if part not in (object, type(None))
-    ]  # fmt: skip
+    ]
     default = declared.option.default
     return " or ".join(names) + (", optional" if default is None else f", default {default!r}")

@@ -24,11 +24,12 @@ _clock_from: float | None = None  # set by the command: its clock shows how long
 
 @contextmanager
 def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterator[Update]:
-    """Show that work is going on; call what it yields with how much is complete and a text to show beside it.
+    """Show that work is going on; call what it yields with how much is complete and a text to show
+    beside it.
 
-    Without a ``total`` there is no bar, only a title and a clock. Bars may be nested: the line shows the innermost, so
-    that an outer one covers the time between the others. Nothing is shown unless stderr is a terminal, nor for work
-    that is soon over.
+    Without a ``total`` there is no bar, only a title and a clock. Bars may be nested: the line
+    shows the innermost, so that an outer one covers the time between the others. Nothing is shown
+    unless stderr is a terminal, nor for work that is soon over.
 
     >>> with bar("counting", 3) as update:
     ...     for k in range(3):
@@ -46,7 +47,9 @@ def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterato
 
 
 def count_from_start() -> None:
-    """Let clocks show the time since this process was started: how long the user of the command has waited."""
+    """Let clocks show the time since this process was started: how long the user of the command has
+    waited.
+    """
     global _clock_from
     _clock_from = _process_start()
 
@@ -68,7 +71,9 @@ class _Task:
 
 
 class _Line:
-    """The line, of which there is one: tasks that began later are drawn in place of the earlier ones."""
+    """The line, of which there is one: tasks that began later are drawn in place of the earlier
+    ones.
+    """
 
     def __init__(self) -> None:
         self.tasks: list[_Task] = []
@@ -141,7 +146,10 @@ class _Line:
         if task.total is not None:
             share = min(max(task.completed / task.total, 0.0), 1.0) if task.total > 0 else 1.0
             done = max(round(share * _WIDTH), 1)
-            parts += [full * done + empty * (_WIDTH - done), f"{task.completed:.0f}/{task.total:.0f}"]
+            parts += [
+                full * done + empty * (_WIDTH - done),
+                f"{task.completed:.0f}/{task.total:.0f}",
+            ]
         clock = str(timedelta(seconds=int(time.monotonic() - self._began)))
         text = " ".join([*parts, task.text])
         return _cut("".join(c if c.isprintable() else "?" for c in text), clock, self._columns())
@@ -153,7 +161,9 @@ class _Line:
         return shutil.get_terminal_size().columns
 
     def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError):  # a terminal that has gone is no reason to stop the work
+        with suppress(
+            OSError, ValueError
+        ):  # a terminal that has gone is no reason to stop the work
             self._stream.write(self._shown(text))
             self._stream.flush()
 
@@ -202,7 +212,9 @@ def _cut(text: str, end: str, width: int) -> str:
 
 
 def _process_start() -> float:
-    """When this process was started, by the clock of ``time.monotonic``; when this file was imported if unknown."""
+    """When this process was started, by the clock of ``time.monotonic``; when this file was
+    imported if unknown.
+    """
     with suppress(OSError, ValueError, AttributeError, IndexError):
         with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
             ticks = int(file.read().rpartition(")")[2].split()[19])

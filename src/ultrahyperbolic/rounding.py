@@ -1,6 +1,8 @@
-"""Arithmetic that gives the same bits on every processor, unlike the powers and logarithms of libraries.
+"""Arithmetic that gives the same bits on every processor, unlike the powers and logarithms of
+libraries.
 
-It is made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
+It is made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of
+Python's decimals.
 """
 
 from decimal import Decimal
@@ -29,9 +31,13 @@ def geometric(first: float, last: float, count: int) -> Floats:
 
 
 def dot(a: Any, b: Any) -> float:
-    """Σ a·b over all entries of two arrays, or of two tensors in the order that their device takes."""
+    """Σ a·b over all entries of two arrays, or of two tensors in the order that their device
+    takes.
+    """
     products = a * b
-    return float(np.add.reduce(products.ravel()) if isinstance(products, np.ndarray) else products.sum())
+    return float(
+        np.add.reduce(products.ravel()) if isinstance(products, np.ndarray) else products.sum()
+    )
 
 
 def root(x: Any) -> Any:

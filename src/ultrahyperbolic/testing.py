@@ -1,18 +1,20 @@
-"""A public battery for manifolds: every property a geometry of this package must have, to run on your own as well.
+"""A public battery for manifolds: every property a geometry of this package must have, to run on
+your own as well.
 
 >>> from ultrahyperbolic import PseudoHyperboloid
 >>> from ultrahyperbolic.testing import check_manifold
 >>> check_manifold(PseudoHyperboloid(2, 1, beta=-4.0)).failed
 {}
 
-Tolerances are scaled by the dtype's unit roundoff and by the size of the terms that cancel. A property that does not
-apply (tangency in flat space, say) is skipped, with the reason. An attribute ``beta`` marks a quadric ⟨x, x⟩ = β.
+Tolerances are scaled by the dtype's unit roundoff and by the size of the terms that cancel. A
+property that does not apply (tangency in flat space, say) is skipped, with the reason. An attribute
+``beta`` marks a quadric ⟨x, x⟩ = β.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -29,13 +31,31 @@ from .spaces.dissimilarities import DISSIMILARITIES
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
 
 # The methods that say how far apart two points are.
-_DISTANCES = ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist")
+_DISTANCES = (
+    "dist",
+    "dissimilarity",
+    "broken_dissimilarity",
+    "smoothed_dissimilarity",
+    "extrinsic_dist",
+)
 # What smooth methods take: points x and y, and a tangent vector u at x.
 _TAKES = {
-    "expmap": "xu", "retr": "xu", "logmap": "xy", "transp": "xyu", "transp_follow_expmap": "xuu", "proju": "xy",
-    "phi": "y", "projx": "x", "egrad2rgrad": "xy", "precondition": "xu", "descent_direction": "xy",
-    "surrogate_direction": "xy", "precondition_root": "xy", "sqdist": "xy", **dict.fromkeys(_DISTANCES, "xy"),
-}  # fmt: skip
+    "expmap": "xu",
+    "retr": "xu",
+    "logmap": "xy",
+    "transp": "xyu",
+    "transp_follow_expmap": "xuu",
+    "proju": "xy",
+    "phi": "y",
+    "projx": "x",
+    "egrad2rgrad": "xy",
+    "precondition": "xu",
+    "descent_direction": "xy",
+    "surrogate_direction": "xy",
+    "precondition_root": "xy",
+    "sqdist": "xy",
+    **dict.fromkeys(_DISTANCES, "xy"),
+}
 
 
 Property = Callable[["_Sample"], None]
@@ -47,7 +67,9 @@ class _Skip(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class ManifoldReport:
-    """What `check_manifold` found: properties, what went wrong with those that failed, why others do not apply."""
+    """What `check_manifold` found: properties, what went wrong with those that failed, why others
+    do not apply.
+    """
 
     passed: list[str]
     failed: dict[str, str] = field(default_factory=dict)
@@ -69,11 +91,13 @@ def check_manifold(
     only: list[str] | None = None,
     raises: bool = True,
 ) -> ManifoldReport:
-    """Run the battery on a manifold of the package, or on a class of your own with the same interface.
+    """Run the battery on a manifold of the package, or on a class of your own with the same
+    interface.
 
-    Each property is judged on ``n`` random points, drawn with a ``seed`` on a ``device`` (default: the CPU), in float64
-    or float32, though ``gradcheck`` runs in float64 alone. ``only`` names the properties to run; see `properties`. With
-    ``raises``, an ``AssertionError`` lists the failures; without, they are only reported.
+    Each property is judged on ``n`` random points, drawn with a ``seed`` on a ``device`` (default:
+    the CPU), in float64 or float32, though ``gradcheck`` runs in float64 alone. ``only`` names the
+    properties to run; see `properties`. With ``raises``, an ``AssertionError`` lists the failures;
+    without, they are only reported.
     """
     require_manifold(manifold)
     check_dtype(dtype)
@@ -83,20 +107,29 @@ def check_manifold(
 
 
 def _check(
-    properties: dict[str, Property], sample: Callable[[], _Sample], only: list[str] | None, raises: bool
+    properties: dict[str, Property],
+    sample: Callable[[], _Sample],
+    only: list[str] | None,
+    raises: bool,
 ) -> ManifoldReport:
     """Run properties, each on a sample of its own."""
     unknown = set(only or ()) - set(properties)
     if unknown:
-        raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {', '.join(properties)}")
+        raise ValueError(
+            f"no property called {', '.join(sorted(unknown))}; there are {', '.join(properties)}"
+        )
     report = ManifoldReport([])
     for name in properties if only is None else filter(set(only).__contains__, properties):
         try:
             properties[name](sample())
         except _Skip as reason:
             report.skipped[name] = str(reason)
-        except Exception as error:  # a broken manifold may fail in any way: each is a finding of its property
-            report.failed[name] = f"{type(error).__name__}: {error}".removeprefix("AssertionError: ")
+        except (
+            Exception
+        ) as error:  # a broken manifold may fail in any way: each is a finding of its property
+            report.failed[name] = f"{type(error).__name__}: {error}".removeprefix(
+                "AssertionError: "
+            )
         else:
             report.passed.append(name)
     if raises and report.failed:
@@ -108,10 +141,12 @@ def _check(
 def check_gradient(
     function: Callable[[Tensor], Tensor], x: Tensor, manifold: Manifold, *, seed: int = 0
 ) -> tuple[bool, float]:
-    """Whether f(exp_x(t u)) = f(x) + t⟨Df, u⟩ + O(t²), and the slope of the remainder in log-log scale (2 expected).
+    """Whether f(exp_x(t u)) = f(x) + t⟨Df, u⟩ + O(t²), and the slope of the remainder in log-log
+    scale (2 expected).
 
-    For a random tangent direction u at x [..., d] in float64: if autograd's gradient of ``function`` is right, the
-    first-order Taylor remainder shrinks like t². A function that is linear along geodesics passes with slope infinity.
+    For a random tangent direction u at x [..., d] in float64: if autograd's gradient of
+    ``function`` is right, the first-order Taylor remainder shrinks like t². A function that is
+    linear along geodesics passes with slope infinity.
     """
     check_callable("function", function)
     require_manifold(manifold)
@@ -124,7 +159,9 @@ def check_gradient(
     slope = manifold.inner(manifold.egrad2rgrad(x.detach(), gradient), u).sum()
     times = torch.logspace(-5, -2, 16, dtype=torch.float64, device=x.device)
     with torch.no_grad():
-        reached = torch.stack([function(manifold.geodesic(x.detach(), u, float(t))).double() for t in times])
+        reached = torch.stack(
+            [function(manifold.geodesic(x.detach(), u, float(t))).double() for t in times]
+        )
     remainder = (reached - value.detach() - times * slope).abs()
     noise = 64 * torch.finfo(x.dtype).eps * (value.detach().abs() + reached.abs())
     usable = remainder > noise
@@ -134,10 +171,14 @@ def check_gradient(
     return fitted > 1.9, fitted
 
 
-def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5) -> Tensor:
-    """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one sheet of two.
+def random_isometry(
+    manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5
+) -> Tensor:
+    """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one
+    sheet of two.
 
-    For flat space and quadrics ⟨x, x⟩ = β, which every isometry of the ambient space that fixes 0 preserves.
+    For flat space and quadrics ⟨x, x⟩ = β, which every isometry of the ambient space that fixes 0
+    preserves.
     """
     require_manifold(manifold)
     check_positive("boost", boost, zero=True)
@@ -145,9 +186,12 @@ def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = N
     d, negative = manifold.ambient_dim, metric < 0
     noise = torch.randn(d, d, dtype=torch.float64, generator=generator)
     skew = noise - noise.T
-    # exp of a matrix A with A^T G + G A = 0 is an isometry; mixed entries are boosts and are kept small.
+    # exp of a matrix A with A^T G + G A = 0 is an isometry; mixed entries are boosts and are kept
+    # small.
     mixed = negative[:, None] != negative[None, :]
-    matrix = torch.linalg.matrix_exp(torch.where(mixed, boost / math.sqrt(d), 1.0) * (metric[:, None] * skew))
+    matrix = torch.linalg.matrix_exp(
+        torch.where(mixed, boost / math.sqrt(d), 1.0) * (metric[:, None] * skew)
+    )
     flips = torch.where(torch.rand(d, dtype=torch.float64, generator=generator) < 0.5, -1.0, 1.0)
     if getattr(manifold, "beta", None) is not None:
         for axes in (negative.nonzero(), (~negative).nonzero()):
@@ -165,14 +209,20 @@ def _metric(manifold: Manifold) -> Tensor:
 class _Sample:
     """A manifold with random points and vectors on it, and the tolerances that belong to them."""
 
-    def __init__(self, manifold: Manifold, dtype: torch.dtype, device: torch.device, n: int, seed: int) -> None:
+    def __init__(
+        self, manifold: Manifold, dtype: torch.dtype, device: torch.device, n: int, seed: int
+    ) -> None:
         self.manifold, self.dtype, self.device, self.n = manifold, dtype, device, n
         self.generator = torch.Generator().manual_seed(seed)
         beta = getattr(manifold, "beta", None)
         self.beta = None if beta is None else as_number("beta", beta)
         self.flat = beta is None and manifold.dim == manifold.ambient_dim
         self.metric = _metric(manifold)
-        self.radius = manifold.origin().norm().item() or 1.0 if self.beta is None else math.sqrt(abs(self.beta))
+        self.radius = (
+            manifold.origin().norm().item() or 1.0
+            if self.beta is None
+            else math.sqrt(abs(self.beta))
+        )
 
     @property
     def definite_sign(self) -> float:
@@ -181,7 +231,11 @@ class _Sample:
 
     def room(self, x: Tensor, y: Tensor) -> Tensor:
         """1 + ⟨x, y⟩/β, which vanishes at the antipode of x on a quadric; 1 where there is no β."""
-        return torch.ones_like(x[..., 0]) if self.beta is None else 1.0 + self.manifold.inner(x, y) / self.beta
+        return (
+            torch.ones_like(x[..., 0])
+            if self.beta is None
+            else 1.0 + self.manifold.inner(x, y) / self.beta
+        )
 
     def places(self, x: Tensor) -> dict[str, Tensor]:
         """Points beside x at which distances are not smooth."""
@@ -210,9 +264,15 @@ class _Sample:
     def gradients(self, x: Tensor) -> Tensor:
         return torch.randn(x.shape, dtype=torch.float64, generator=self.generator).to(x)
 
-    def close(self, a: Tensor | float, b: Tensor | float, what: str, *scales: Tensor | float) -> None:
-        """Fail unless |a - b| is within rounding of the product of the scales (1 if none), of numbers or of vectors."""
-        a_, b_, *factors = (torch.as_tensor(value, dtype=torch.float64).cpu() for value in (a, b, *scales))
+    def close(
+        self, a: Tensor | float, b: Tensor | float, what: str, *scales: Tensor | float
+    ) -> None:
+        """Fail unless |a - b| is within rounding of the product of the scales (1 if none), of
+        numbers or of vectors.
+        """
+        a_, b_, *factors = (
+            torch.as_tensor(value, dtype=torch.float64).cpu() for value in (a, b, *scales)
+        )
         scale = torch.tensor(1.0, dtype=torch.float64)
         for factor in factors:
             scale = scale * (factor.unsqueeze(-1) if 0 < factor.dim() < a_.dim() else factor)
@@ -233,13 +293,17 @@ def _demand(condition: Tensor | bool, what: str) -> None:
 
 
 def membership(s: _Sample) -> None:
-    """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
+    """Samples, the origin and all maps that return points stay on the manifold; the checks notice
+    what does not.
+    """
     M, x = s.manifold, s.points()
     u = s.tangents(x)
     made = {
         "random": x,
         "origin": M.origin(3, dtype=s.dtype, device=s.device),
-        "random_near_pole": M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device),
+        "random_near_pole": M.random_near_pole(
+            s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device
+        ),
         "expmap": M.expmap(x, u),
         "retr": M.retr(x, u),
         "phi": M.phi(x + 0.1 * s.radius * s.gradients(x).tanh()),
@@ -250,14 +314,19 @@ def membership(s: _Sample) -> None:
         _demand(ok, f"{name} leaves the manifold: {reason}")
         _demand(points.dtype == s.dtype, f"{name} changes the dtype to {points.dtype}")
     if not s.flat:
-        _demand(not M.check_point(x + 0.01 * s.normals(x)).ok, "check_point accepts points off the manifold")
+        _demand(
+            not M.check_point(x + 0.01 * s.normals(x)).ok,
+            "check_point accepts points off the manifold",
+        )
     broken = x.clone()
     broken[-1, 0] = math.nan
     _demand(not M.check_point(broken).ok, "check_point accepts NaN")
 
 
 def tangency(s: _Sample) -> None:
-    """proju is an idempotent projection onto the tangent space; log, transport and gradients are tangent."""
+    """proju is an idempotent projection onto the tangent space; log, transport and gradients are
+    tangent.
+    """
     M, x, y = s.manifold, s.points(), s.points()
     if s.flat:
         raise _Skip("the manifold is flat: every vector is tangent")
@@ -267,7 +336,13 @@ def tangency(s: _Sample) -> None:
     log = M.logmap(x, y)
     exists = log.exists
     v = s.tangents(x)
-    gradients = ("proju", "egrad2rgrad", "descent_direction", "surrogate_direction", "precondition_root")
+    gradients = (
+        "proju",
+        "egrad2rgrad",
+        "descent_direction",
+        "surrogate_direction",
+        "precondition_root",
+    )
     made = {
         "logmap": (x[exists], log.vector[exists]),
         "transp": (y[exists], M.transp(x, y, v)[exists]),
@@ -276,13 +351,23 @@ def tangency(s: _Sample) -> None:
         "random_tangent": (x, M.random_tangent(x, generator=s.generator)),
     }
     for name, (base, vector) in made.items():
-        sizes = base.double().norm(dim=-1) * (vector.double().norm(dim=-1) + z.double().norm(dim=-1).mean())
-        s.close(M.inner(s.normals(base), vector), 0.0, f"{name} is not tangent", sizes, s.condition(base))
+        sizes = base.double().norm(dim=-1) * (
+            vector.double().norm(dim=-1) + z.double().norm(dim=-1).mean()
+        )
+        s.close(
+            M.inner(s.normals(base), vector),
+            0.0,
+            f"{name} is not tangent",
+            sizes,
+            s.condition(base),
+        )
     _demand(not M.check_tangent(x, s.normals(x)).ok, "check_tangent accepts the normal")
 
 
 def geodesic_equation(s: _Sample) -> None:
-    """γ(0) = x, γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ(s + t) continues γ(s), and exp is γ(1)."""
+    """γ(0) = x, γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ(s + t) continues γ(s), and
+    exp is γ(1).
+    """
     M, x = s.manifold, s.points()
     u, t = s.tangents(x), torch.linspace(-1.5, 1.5, s.n, dtype=s.dtype, device=s.device)
     s.close(M.geodesic(x, u, 0.0), x, "γ(0) is not x", x.abs().clamp_min(s.radius))
@@ -304,7 +389,9 @@ def geodesic_equation(s: _Sample) -> None:
         s.close(acceleration, curving * reached, "γ'' is not -⟨u, u⟩γ/β", scale, s.condition(x))
     halfway = M.geodesic(x, u, 0.5)
     onward = M.geodesic(halfway, M.transp_follow_expmap(x, 0.5 * u, u), t)
-    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.condition(x) ** 2)
+    s.close(
+        onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.condition(x) ** 2
+    )
 
 
 def exp_log(s: _Sample) -> None:
@@ -316,7 +403,13 @@ def exp_log(s: _Sample) -> None:
     _demand(exists, "log does not exist near x")
     scale = s.condition(x) ** 1.5 * s.radius
     s.close(vector, u, "log does not invert exp", scale)
-    s.close(M.dist(x, y), M.norm(u), "dist is not the length of the geodesic", s.condition(x) ** 1.5 * s.radius, 64.0)
+    s.close(
+        M.dist(x, y),
+        M.norm(u),
+        "dist is not the length of the geodesic",
+        s.condition(x) ** 1.5 * s.radius,
+        64.0,
+    )
     z = s.points()
     vector, exists = M.logmap(x, z)
     reached = M.expmap(x[exists], vector[exists])
@@ -327,7 +420,9 @@ def exp_log(s: _Sample) -> None:
 
 
 def transport(s: _Sample) -> None:
-    """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both routes and reverses."""
+    """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both
+    routes and reverses.
+    """
     M, x = s.manifold, s.points()
     u, v, w = s.tangents(x), s.tangents(x), s.tangents(x)
     y, carried = M.expmap_transp(x, u, v)
@@ -336,7 +431,13 @@ def transport(s: _Sample) -> None:
     s.close(carried, M.transp_follow_expmap(x, u, v), "the two transports along exp differ", scale)
     s.close(M.transp(x, y, v), carried, "transport along log and exp differ", scale, s.condition(x))
     other = M.transp_follow_expmap(x, u, w)
-    s.close(M.inner(carried, other), M.inner(v, w), "transport changes ⟨v, w⟩", scale, s.condition(x) * s.radius)
+    s.close(
+        M.inner(carried, other),
+        M.inner(v, w),
+        "transport changes ⟨v, w⟩",
+        scale,
+        s.condition(x) * s.radius,
+    )
     back = M.transp(y, x, carried)
     s.close(back, v, "transport does not reverse", scale, s.condition(x, y))
     velocity = M.transp_follow_expmap(x, u, u)
@@ -358,7 +459,9 @@ def symmetry(s: _Sample) -> None:
 
 
 def isometry_invariance(s: _Sample) -> None:
-    """Isometries of the ambient space leave all dissimilarities alone and commute with exp and log."""
+    """Isometries of the ambient space leave all dissimilarities alone and commute with exp and
+    log.
+    """
     M, x, y = s.manifold, s.points(), s.points()
     matrix = random_isometry(M, generator=s.generator).to(x)
     turned_x, turned_y = x @ matrix.T, y @ matrix.T
@@ -376,15 +479,21 @@ def isometry_invariance(s: _Sample) -> None:
         s.close(after[both].square(), before[both].square(), f"{name} is not invariant", square)
     u = s.tangents(x)
     moved = M.expmap(turned_x, u @ matrix.T)
-    s.close(moved, M.expmap(x, u) @ matrix.T, "exp does not commute with isometries", growth, s.radius)
+    s.close(
+        moved, M.expmap(x, u) @ matrix.T, "exp does not commute with isometries", growth, s.radius
+    )
     vector, exists = M.logmap(x, y)
     turned, still = M.logmap(turned_x, turned_y)
     room = s.room(x, y)
     scale = growth / room.clamp_min(1e-6) * s.radius
     both = exists & still
-    s.close(turned[both], (vector @ matrix.T)[both], "log does not commute with isometries", scale[both])
+    s.close(
+        turned[both], (vector @ matrix.T)[both], "log does not commute with isometries", scale[both]
+    )
     unclear = room.abs() <= 1e-3 * growth.sqrt()
-    _demand((exists == still) | unclear, "log exists before an isometry and not after, or the reverse")
+    _demand(
+        (exists == still) | unclear, "log exists before an isometry and not after, or the reverse"
+    )
 
 
 def phi_and_projx(s: _Sample) -> None:
@@ -397,7 +506,10 @@ def phi_and_projx(s: _Sample) -> None:
     _demand(ok, f"φ misses the manifold: {reason}")
     rescaled = M.projx(z)
     mapped = rescaled.isfinite().all(-1)
-    _demand(M.check_projectable(z).ok == bool(mapped.all()), "check_projectable allows what projx does not map")
+    _demand(
+        M.check_projectable(z).ok == bool(mapped.all()),
+        "check_projectable allows what projx does not map",
+    )
     _demand(M.check_projectable(z[mapped]).ok, "check_projectable refuses what projx maps")
     ok, reason = M.check_point(rescaled[mapped])
     _demand(ok, f"projx misses the manifold: {reason}")
@@ -410,17 +522,29 @@ def retraction(s: _Sample) -> None:
     s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.condition(x), s.radius)
     zero = torch.zeros((), dtype=s.dtype, device=s.device)
     derivative = torch.func.jvp(lambda t: M.retr(x, t * u), (zero,), (torch.ones_like(zero),))[1]
-    s.close(derivative, u, "the derivative of retr is not the identity", s.condition(x) ** 1.5, s.radius)
+    s.close(
+        derivative, u, "the derivative of retr is not the identity", s.condition(x) ** 1.5, s.radius
+    )
 
 
 def descent(s: _Sample) -> None:
-    """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df represents the differential, and -χ decreases functions."""
+    """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df represents the differential, and -χ decreases
+    functions.
+    """
     M, x = s.manifold, s.points()
     gradient, u = s.gradients(x), s.tangents(x)
     rgrad, chi = M.egrad2rgrad(x, gradient), M.descent_direction(x, gradient)
     size = rgrad.double().square().sum(-1)
-    s.close(M.inner(rgrad, u), (gradient * u).sum(-1), "⟨Df, u⟩ is not df(u)", s.condition(x) ** 1.5, s.radius * 16)
-    s.close(M.inner(rgrad, chi), size, "⟨Df, χ⟩ is not ‖Df‖²", size.clamp_min(1.0), s.condition(x) ** 2)
+    s.close(
+        M.inner(rgrad, u),
+        (gradient * u).sum(-1),
+        "⟨Df, u⟩ is not df(u)",
+        s.condition(x) ** 1.5,
+        s.radius * 16,
+    )
+    s.close(
+        M.inner(rgrad, chi), size, "⟨Df, χ⟩ is not ‖Df‖²", size.clamp_min(1.0), s.condition(x) ** 2
+    )
     s.close(chi, M.precondition(x, rgrad), "χ is not P_x Df", size.clamp_min(1.0), s.condition(x))
     s.close(M.descent_direction(x, 0 * gradient), 0.0, "χ is not 0 for a vanishing gradient", 1e-6)
     step = 1e-3 * s.radius / chi.norm(dim=-1, keepdim=True)
@@ -430,20 +554,30 @@ def descent(s: _Sample) -> None:
 
 
 def surrogate(s: _Sample) -> None:
-    """The surrogate is |P_x|∇f: it ascends, has Df's length, is Df itself in Riemannian geometries up to its sign."""
+    """The surrogate is |P_x|∇f: it ascends, has Df's length, is Df itself in Riemannian geometries
+    up to its sign.
+    """
     M, x = s.manifold, s.points()
     gradient = s.gradients(x)
     rgrad, found = M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient)
     size, condition = gradient.double().norm(dim=-1), s.condition(x)
     values, vectors = torch.linalg.eigh(M.preconditioner(x).double().cpu())
     absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
-    s.close(found, (absolute @ gradient.double().cpu().unsqueeze(-1)).squeeze(-1), "it is not |P_x|∇f", size, condition)
+    s.close(
+        found,
+        (absolute @ gradient.double().cpu().unsqueeze(-1)).squeeze(-1),
+        "it is not |P_x|∇f",
+        size,
+        condition,
+    )
     twice = M.precondition_root(x, M.precondition_root(x, gradient))
     s.close(twice, found, "|P_x|^½ twice is not |P_x|", size, condition)
     s.close(M.wick_rotation(x, rgrad), found, "it is not sgn(P_x) Df", size, condition)
     s.close(M.wick_rotation(x, found), rgrad, "sgn(P_x) twice is not the identity", size, condition)
     if s.definite_sign:
-        s.close(found, s.definite_sign * rgrad, "it is not the Riemannian gradient", size, condition)
+        s.close(
+            found, s.definite_sign * rgrad, "it is not the Riemannian gradient", size, condition
+        )
     slope = (gradient.double() * found.double()).sum(-1)
     steep = rgrad.double().square().sum(-1) > 1e-2 * condition**2
     _demand((slope > 0)[steep], "it does not ascend")
@@ -453,7 +587,9 @@ def surrogate(s: _Sample) -> None:
 
 
 def finite_gradients(s: _Sample) -> None:
-    """Gradients are never NaN or infinite; 0 by convention at x = y and, for d_γ, at the antipode."""
+    """Gradients are never NaN or infinite; 0 by convention at x = y and, for d_γ, at the
+    antipode.
+    """
     x = s.points()
     names = (*_DISTANCES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
     for place, y in s.places(x).items():
@@ -461,7 +597,12 @@ def finite_gradients(s: _Sample) -> None:
             for gradient in _gradients(s, name, x, y):
                 _demand(gradient.isfinite(), f"the gradient of {name} at {place} is not finite")
                 exact = place == "x = y" or (place == "the antipode" and name == "dist")
-                if exact and name in ("dist", "dissimilarity", "broken_dissimilarity", "extrinsic_dist"):
+                if exact and name in (
+                    "dist",
+                    "dissimilarity",
+                    "broken_dissimilarity",
+                    "extrinsic_dist",
+                ):
                     _demand(gradient == 0, f"the gradient of {name} at {place} is not 0")
 
 
@@ -493,9 +634,14 @@ def gradcheck(s: _Sample) -> None:
     moves = {letter: torch.zeros_like(x[0], requires_grad=True) for letter in given}
     for name, takes in _TAKES.items():
         some = {letter: moves[letter] for letter in takes}
-        moved = lambda own, some=some: {key: given[key] + by for key, by in zip(some, own, strict=True)}  # noqa: E731
+
+        def moved(own: Iterable[Tensor], some: dict[str, Tensor] = some) -> dict[str, Tensor]:
+            return {key: given[key] + by for key, by in zip(some, own, strict=True)}
+
         function = lambda *own, name=name, moved=moved: _called(M, name, **moved(own))  # noqa: E731
-        ok = torch.autograd.gradcheck(function, tuple(some.values()), raise_exception=False, atol=1e-5, rtol=1e-4)
+        ok = torch.autograd.gradcheck(
+            function, tuple(some.values()), raise_exception=False, atol=1e-5, rtol=1e-4
+        )
         _demand(ok, f"autograd and finite differences disagree on {name}")
 
 
@@ -511,7 +657,9 @@ def arguments_untouched(s: _Sample) -> None:
 
 
 def broadcasting(s: _Sample) -> None:
-    """Methods broadcast over leading dimensions, cdist equals the pairwise loop, and vmap equals the batch."""
+    """Methods broadcast over leading dimensions, cdist equals the pairwise loop, and vmap equals
+    the batch.
+    """
     M, x, y = s.manifold, s.points(6), s.points(5)
     table = M.dissimilarity(x[:, None], y[None])
     _demand(table.shape == (6, 5), f"broadcasting gives shape {tuple(table.shape)}")
@@ -519,7 +667,10 @@ def broadcasting(s: _Sample) -> None:
         function, name = M.pair_function(named), f"dissimilarity {named!r}"
         whole = function(x[:, None], y[None])
         blocks = M.cdist(x, y, dissimilarity=named, block_rows=4)
-        _demand(whole.isnan() == blocks.isnan(), f"cdist exists where {name} does not, or the other way round")
+        _demand(
+            whole.isnan() == blocks.isnan(),
+            f"cdist exists where {name} does not, or the other way round",
+        )
         whole = whole.nan_to_num(0.0)
         s.close(blocks.nan_to_num(0.0), whole, f"cdist differs from {name}", 1.0 + whole)
         single = torch.stack([torch.stack([function(a, b) for b in y]) for a in x])
@@ -531,12 +682,29 @@ def broadcasting(s: _Sample) -> None:
     logs, exists = torch.func.vmap(M.logmap)(x[:5], y)
     expected = M.logmap(x[:5], y)
     _demand(exists == expected.exists, "vmap of logmap differs")
-    s.close(logs.nan_to_num(0.0), expected.vector.nan_to_num(0.0), "vmap of logmap differs",
-            1.0 + expected.vector.nan_to_num(0.0).abs())  # fmt: skip
+    s.close(
+        logs.nan_to_num(0.0),
+        expected.vector.nan_to_num(0.0),
+        "vmap of logmap differs",
+        1.0 + expected.vector.nan_to_num(0.0).abs(),
+    )
 
 
 _ALL: tuple[Property, ...] = (
-    membership, tangency, geodesic_equation, exp_log, transport, symmetry, isometry_invariance, phi_and_projx,
-    retraction, descent, surrogate, finite_gradients, gradcheck, arguments_untouched, broadcasting,
-)  # fmt: skip
+    membership,
+    tangency,
+    geodesic_equation,
+    exp_log,
+    transport,
+    symmetry,
+    isometry_invariance,
+    phi_and_projx,
+    retraction,
+    descent,
+    surrogate,
+    finite_gradients,
+    gradcheck,
+    arguments_untouched,
+    broadcasting,
+)
 _PROPERTIES = {function.__name__: function for function in _ALL}

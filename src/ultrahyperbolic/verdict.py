@@ -41,15 +41,22 @@ MEANINGS = {
 
 
 def no_tie_order(measures: Mapping[str, float]) -> str | None:
-    """The sentence for points that hardly tell strong ties from weak ones; None where they do, or nobody knows."""
+    """The sentence for points that hardly tell strong ties from weak ones; None where they do, or
+    nobody knows.
+    """
     rate = measures.get("tie_order")
     if rate is None or rate >= TIE_ORDER_FROM:
         return None
-    return f"of two ties, the stronger is hardly nearer than chance in this geometry ({100 * rate:.0f} %; chance: 50 %)"
+    return (
+        "of two ties, the stronger is hardly nearer than chance in this geometry "
+        f"({100 * rate:.0f} %; chance: 50 %)"
+    )
 
 
 def poor_fit(measures: Mapping[str, float]) -> str | None:
-    """The sentence for points that do not show which nodes are tied; None where they do, or nobody knows."""
+    """The sentence for points that do not show which nodes are tied; None where they do, or nobody
+    knows.
+    """
     precision, violated = measures.get("map"), measures.get("violated_orders")
     if precision is not None and precision < NEIGHBOURS_FROM:
         why = f"near nodes are often not neighbours (mAP {precision:.3f}; 1 is perfect)"
@@ -61,6 +68,8 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
 
 
 def reservations(measures: Mapping[str, float]) -> list[str]:
-    """Sentences on what the points do not show, though a reader would expect it; none where all is well."""
+    """Sentences on what the points do not show, though a reader would expect it; none where all is
+    well.
+    """
     found = (poor_fit(measures), no_tie_order(measures))
     return [words for words in found if words is not None]

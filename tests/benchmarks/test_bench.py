@@ -19,16 +19,29 @@ def test_figures_are_whole_files_of_plain_json(tmp_path):
 
 
 def test_tables_are_aligned():
-    assert table(("a", "long"), [("x", "1")]).splitlines() == ["| a | long |", "| - | ---- |", "| x | 1    |"]
+    assert table(("a", "long"), [("x", "1")]).splitlines() == [
+        "| a | long |",
+        "| - | ---- |",
+        "| x | 1    |",
+    ]
 
 
 def test_texts_go_between_the_marks_of_a_page(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n<!-- b -->\n<!-- end of b -->\n")
+    page.write_text(
+        "before\n<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n<!-- b -->\n<!-- end of "
+        "b -->\n"
+    )
     for _ in range(2):  # which must not grow
         fill(page, {"times": "new \\1", "b": "other"})
     lines = page.read_text().splitlines()
-    assert lines[:5] == ["before", "<!-- times: by x -->", "new \\1", "<!-- end of times -->", "after"]
+    assert lines[:5] == [
+        "before",
+        "<!-- times: by x -->",
+        "new \\1",
+        "<!-- end of times -->",
+        "after",
+    ]
     assert lines[5:] == ["<!-- b -->", "other", "<!-- end of b -->"]
     with pytest.raises(SystemExit, match="must have one <!-- none -->"):
         fill(page, {"none": ""})

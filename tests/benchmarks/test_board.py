@@ -16,10 +16,21 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
 
 NAMES = (
-    "tree_with_cycles", "weighted_blocks", "power_law", "star_with_path", "lattice", "forest_fire", "hyperbolic_disc",
-    "co_occurrence", "nested_blocks", "core_and_rim", "hubs", "planted_tree", "planted_tree_weighted",
+    "tree_with_cycles",
+    "weighted_blocks",
+    "power_law",
+    "star_with_path",
+    "lattice",
+    "forest_fire",
+    "hyperbolic_disc",
+    "co_occurrence",
+    "nested_blocks",
+    "core_and_rim",
+    "hubs",
+    "planted_tree",
+    "planted_tree_weighted",
     "planted_random_tree",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +48,9 @@ def board(tmp_path, monkeypatch):
     def run(*words, path=tmp_path / "out" / "figures.json"):
         monkeypatch.setattr(sys, "argv", ["board.py", *map(str, words), "--json", str(path)])
         board.main()
-        return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+        return json.loads(
+            path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON")
+        )
 
     return run
 
@@ -58,7 +71,9 @@ def test_the_halves_are_those_of_the_docs():
 def pieces(made):
     """The number of components."""
     ends = made.edges.T
-    return connected_components(coo_array((np.ones(ends.shape[1]), ends), shape=(made.n, made.n)))[0]
+    return connected_components(coo_array((np.ones(ends.shape[1]), ends), shape=(made.n, made.n)))[
+        0
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,12 +109,22 @@ def measured(*changes):
     for half in ("looked", "unseen"):
         for graph, rho, new in (("a", 0.4, 0.7), ("b", 0.8, 0.78)):
             name = f"{half}_{graph}"
-            found |= {f"{name}/half": half, f"{name}/weights": 3 if graph == "a" else 1, f"{name}/strengths": 9}
-            for stem in (f"{name}/{key}/{which}/0" for key in board_run.KEYS for which in ("new", "before")):
+            found |= {
+                f"{name}/half": half,
+                f"{name}/weights": 3 if graph == "a" else 1,
+                f"{name}/strengths": 9,
+            }
+            for stem in (
+                f"{name}/{key}/{which}/0" for key in board_run.KEYS for which in ("new", "before")
+            ):
                 now = "/new/" in stem
                 found |= {f"{stem}/map": 0.9, f"{stem}/recall_at_1": 0.95, f"{stem}/seconds": 1.0}
                 found |= {f"{stem}/tie_order": (0.7 if now else 0.6) if graph == "a" else None}
-                found |= {f"{stem}/spearman_all": new if now else rho, f"{stem}/finite": 1, f"{stem}/returned_start": 0}
+                found |= {
+                    f"{stem}/spearman_all": new if now else rho,
+                    f"{stem}/finite": 1,
+                    f"{stem}/returned_start": 0,
+                }
     for end, value in changes:
         mine = [key for key in found if key.endswith(end)]
         assert mine
@@ -111,7 +136,9 @@ def test_tables_compare_only_graphs_that_both_were_trained_on():
     import board_run
 
     figures = measured(("unseen_b/Q2_2/new/0/map", 0.5))
-    gone = {key: value for key, value in figures.items() if not key.startswith("unseen_b/Q2_2/before/")}
+    gone = {
+        key: value for key, value in figures.items() if not key.startswith("unseen_b/Q2_2/before/")
+    }
     lines = [" ".join(line.split()) for line in board_run.tables(gone).splitlines()]
     rows = [line for line in lines if line.startswith("| Q^{2,2} |")]
     assert rows[0].startswith("| Q^{2,2} | 0.900 / 0.900 |")
@@ -134,12 +161,21 @@ RUN = ("run", "--geometries", "Q2_2", "R4", "--seeds", "2", "--iterations", "40"
 
 def test_a_run_writes_its_measures(board, capsys):
     found = board(*RUN, "--graphs", "karate", "--which", "new,paper")
-    assert (found["karate/half"], found["karate/strengths"], found["run:iterations"]) == ("looked", 21, 40)
+    assert (found["karate/half"], found["karate/strengths"], found["run:iterations"]) == (
+        "looked",
+        21,
+        40,
+    )
     for stem in (
-        f"karate/{key}/{which}/{seed}" for key in ("Q2_2", "R4") for which in ("new", "paper") for seed in "01"
+        f"karate/{key}/{which}/{seed}"
+        for key in ("Q2_2", "R4")
+        for which in ("new", "paper")
+        for seed in "01"
     ):
         assert 0.0 < found[f"{stem}/map"] <= 1.0
-        assert {f"{stem}/{what}" for what in ("recall_at_1", "tie_order", "spearman_all", "seconds")} <= set(found)
+        assert {
+            f"{stem}/{what}" for what in ("recall_at_1", "tie_order", "spearman_all", "seconds")
+        } <= set(found)
         assert found[f"{stem}/finite"] == 1
     assert found["karate/Q2_2/new/0/map"] != found["karate/Q2_2/new/1/map"]
     assert "[1 of 1" in capsys.readouterr().out
@@ -163,7 +199,9 @@ def test_rankings_are_those_of_embed_with_its_popularity():
 
     loaded, how = load_graph("karate"), How(iterations=40)
     (found,) = deltas(loaded, train(loaded, [Job(Geometry(3, 3), 1)], "new", how), how)
-    np.testing.assert_allclose(found, embed(loaded.graph, seed=1, iterations=40, quiet=True).delta, rtol=1e-9)
+    np.testing.assert_allclose(
+        found, embed(loaded.graph, seed=1, iterations=40, quiet=True).delta, rtol=1e-9
+    )
 
 
 @pytest.mark.slow
@@ -225,14 +263,28 @@ def test_longer_compares_twice_the_iterations(board):
 
 def test_longer_takes_the_median_of_a_run(board, tmp_path):
     path = tmp_path / "run.json"
-    path.write_text(json.dumps({f"karate/R4/new/{seed}/iterations": 4 * seed for seed in range(1, 4)}))
-    found = board("longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", "--runs", path)
+    path.write_text(
+        json.dumps({f"karate/R4/new/{seed}/iterations": 4 * seed for seed in range(1, 4)})
+    )
+    found = board(
+        "longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", "--runs", path
+    )
     assert found["longer:iterations"] == 8
 
 
 @pytest.mark.slow
 def test_depth_stands_beside_what_is_cheap(board):
-    found = board("depth", "--graphs", "karate", "planted_tree", "--geometries", "Q2_2", "--seeds", "1", *SHORT)
+    found = board(
+        "depth",
+        "--graphs",
+        "karate",
+        "planted_tree",
+        "--geometries",
+        "Q2_2",
+        "--seeds",
+        "1",
+        *SHORT,
+    )
     assert found["depth:karate/strength"] == 1.0  # the leaders have the most
     assert 0.8 < found["depth:planted_tree/degree"] < 0.9
     assert 0.5 < found["depth:planted_tree/centrality"] < 0.9
@@ -256,12 +308,22 @@ def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_pa
     monkeypatch.setattr(parts, "select", lambda graph, **words: Selected())
     monkeypatch.setattr(parts, "carried_out", carried_out)
     runs = {"karate/half": "looked"}
-    for key, value in (("Q3_1", 0.1), ("Q2_2", 0.2), ("Q3_3", 0.9)):  # of which the last has six dimensions
-        runs |= {f"karate/{key}/new/0/map": value + 0.1, f"karate/{key}/new/0/tie_order": value - 0.1}
+    for key, value in (
+        ("Q3_1", 0.1),
+        ("Q2_2", 0.2),
+        ("Q3_3", 0.9),
+    ):  # of which the last has six dimensions
+        runs |= {
+            f"karate/{key}/new/0/map": value + 0.1,
+            f"karate/{key}/new/0/tie_order": value - 0.1,
+        }
         runs |= {f"karate/{key}/new/0/seconds": 1.0}
     (tmp_path / "runs.json").write_text(json.dumps(runs))
     found = board("choice", "--graphs", "karate", "--seeds", "1", "--runs", tmp_path / "runs.json")
-    assert (found["choice:karate/best_geometry"], found["choice:karate/best_score"]) == ("Q^{2,2}", pytest.approx(0.2))
+    assert (found["choice:karate/best_geometry"], found["choice:karate/best_score"]) == (
+        "Q^{2,2}",
+        pytest.approx(0.2),
+    )
     assert found["choice:looked/difference"] == pytest.approx(found["choice:karate/score"] - 0.2)
     assert (found["choice:most_time_ratio"], found["choice:select_agrees"]) == (1.5, 1.0)
     with pytest.raises(SystemExit, match="no score of davis"):

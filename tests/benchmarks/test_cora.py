@@ -1,4 +1,6 @@
-"""The comparison on Cora: settings are chosen by validation, and every geometry gets the same network."""
+"""The comparison on Cora: settings are chosen by validation, and every geometry gets the same
+network.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import torch
 
 import ultrahyperbolic as uh
 
-spec = importlib.util.spec_from_file_location("cora", Path(__file__).parents[2] / "benchmarks" / "cora.py")
+spec = importlib.util.spec_from_file_location(
+    "cora", Path(__file__).parents[2] / "benchmarks" / "cora.py"
+)
 cora = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(cora)
 
@@ -22,16 +26,24 @@ def small():
     labels = torch.arange(n) % 2
     features = (torch.rand(n, words, generator=generator) < 0.5).float()
     features[:, : words // 2] *= labels[:, None]
-    ties = torch.randint(0, n // 2, (2, 60), generator=generator) * 2 + torch.randint(0, 2, (60,), generator=generator)
-    edges, weights = uh.nn.normalized_edges(torch.cat((ties, ties.flip(0)), dim=1), n, dtype=torch.float32)
+    ties = torch.randint(0, n // 2, (2, 60), generator=generator) * 2 + torch.randint(
+        0, 2, (60,), generator=generator
+    )
+    edges, weights = uh.nn.normalized_edges(
+        torch.cat((ties, ties.flip(0)), dim=1), n, dtype=torch.float32
+    )
     rows = torch.randperm(n, generator=generator)
-    return cora.Cora(features.to_sparse().coalesce(), edges, weights, labels, rows[:10], rows[10:20], rows[20:])
+    return cora.Cora(
+        features.to_sparse().coalesce(), edges, weights, labels, rows[:10], rows[10:20], rows[20:]
+    )
 
 
 FLAT, *CURVED = cora.geometries()
 
 
-@pytest.mark.parametrize("name", [FLAT, *(pytest.param(name, marks=pytest.mark.slow) for name in CURVED)])
+@pytest.mark.parametrize(
+    "name", [FLAT, *(pytest.param(name, marks=pytest.mark.slow) for name in CURVED)]
+)
 def test_every_geometry_learns(name):
     manifold = cora.geometries()[name]
     assert manifold.dim == 4

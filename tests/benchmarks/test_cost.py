@@ -1,4 +1,6 @@
-"""The parts of the benchmark of cost run and write the figures they print; how fast is not judged here."""
+"""The parts of the benchmark of cost run and write the figures they print; how fast is not judged
+here.
+"""
 
 import json
 import os
@@ -37,21 +39,49 @@ def test_two_processes(tmp_path):
 
 @pytest.mark.slow
 def test_samples(tmp_path):
-    small = ["--draws", "3", "--nodes", "60", "--others", "4", "8", "--speed", "500", "2000", "--batch", "200"]
+    small = [
+        "--draws",
+        "3",
+        "--nodes",
+        "60",
+        "--others",
+        "4",
+        "8",
+        "--speed",
+        "500",
+        "2000",
+        "--batch",
+        "200",
+    ]
     figures = figures_of(tmp_path, "sampled", *small, "--negatives", "20")
-    assert {"graph_loss_bias_4", "node_gradient_interval_8", "graph_ties_per_second"} <= set(figures)
+    assert {"graph_loss_bias_4", "node_gradient_interval_8", "graph_ties_per_second"} <= set(
+        figures
+    )
 
 
 @pytest.mark.slow
 def test_growth_is_drawn(tmp_path):
-    figures = figures_of(tmp_path, "scaling", "--sizes", "100", "200", "400", "--plot", str(tmp_path / "drawn.png"))
+    figures = figures_of(
+        tmp_path, "scaling", "--sizes", "100", "200", "400", "--plot", str(tmp_path / "drawn.png")
+    )
     assert {"ms_n400_tau0.01", "slope_n_tau0.0001", "slope_d"} <= set(figures)
     assert (tmp_path / "drawn.png").stat().st_size > 5000
 
 
 @pytest.mark.slow
 def test_a_large_graph_is_trained_and_judged(tmp_path):
-    words = ["--nodes", "3000", "--ties", "20000", "--iterations", "3", "--others", "50", "--device", "cpu"]
+    words = [
+        "--nodes",
+        "3000",
+        "--ties",
+        "20000",
+        "--iterations",
+        "3",
+        "--others",
+        "50",
+        "--device",
+        "cpu",
+    ]
     figures = figures_of(tmp_path, "large", *words)
     assert {"spearman_all", "recall_at_1", "tie_order"} <= set(figures)
     assert 0.5 < figures["auc_hidden_ties"] < 1.0
@@ -68,7 +98,19 @@ def test_the_whole_command_is_timed_and_measured(tmp_path):
 
 @pytest.mark.slow
 def test_seeds_are_compared_with_those_of_another_run(tmp_path):
-    words = ["whole", "ring", "--nodes", "60", "--ties", "300", "--seeds", "2", "--signature", "2", "1"]
+    words = [
+        "whole",
+        "ring",
+        "--nodes",
+        "60",
+        "--ties",
+        "300",
+        "--seeds",
+        "2",
+        "--signature",
+        "2",
+        "1",
+    ]
     words += ["--device", "cpu"]
     first = figures_of(tmp_path, *words)
     maps = [first[f"ring_seed{seed}_map"] for seed in range(2)]

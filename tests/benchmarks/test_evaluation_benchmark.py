@@ -1,4 +1,6 @@
-"""The evaluation benchmark runs from end to end and writes the figures it promises; how fast is not judged here."""
+"""The evaluation benchmark runs from end to end and writes the figures it promises; how fast is not
+judged here.
+"""
 
 import json
 import subprocess

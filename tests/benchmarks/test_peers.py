@@ -35,7 +35,8 @@ def points_of(manifold, n=34):
 
 
 @pytest.mark.parametrize(
-    ("name", "manifold"), [("lorentz", PseudoHyperboloid(4, 0)), ("sphere", PseudoHyperboloid(0, 4))]
+    ("name", "manifold"),
+    [("lorentz", PseudoHyperboloid(4, 0)), ("sphere", PseudoHyperboloid(0, 4))],
 )
 def test_a_peer_s_space_is_measured_as_ours(club, name, manifold):
     from measuring import MEASURES, measured, space_of
@@ -69,7 +70,9 @@ def test_the_spaces_are_what_they_are_called():
     assert FUNCTIONS["euclidean"](x, y).tolist() == pytest.approx([0.0, math.tanh(0.5)])
     a, b = torch.tensor([0.0, 3.0, 0.0, 0.0, 16.0]), torch.tensor([0.0, 0.0, 4.0, 0.0, 1.0])
     assert float(FUNCTIONS["wembed"](a, b)) == pytest.approx(5.0 / 2.0)  # 16^(1/4)
-    assert float(FUNCTIONS["cosine"](torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))) == pytest.approx(1.0)
+    assert float(
+        FUNCTIONS["cosine"](torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
+    ) == pytest.approx(1.0)
 
 
 def test_a_node_without_a_place_is_far_from_all():
@@ -106,7 +109,8 @@ def test_published_protocol_ranks_hypernyms_alone_among_all_that_are_none():
     # On a line: the root 0 at 0, 1 at 1, its child 2 at 1.5, which is nearer to 1 than the root is.
     line = space_of(np.array([[0.0], [1.0], [1.5]]), "euclidean")
     found = ranked(*line, np.array([1, 2, 2]), np.array([0, 0, 1]))
-    # Of 1 the hypernym is second after its own hyponym; of 2 both are before all others, of which there are none.
+    # Of 1 the hypernym is second after its own hyponym; of 2 both are before all others, of which
+    # there are none.
     assert found.mean_rank == pytest.approx((2 + 1 + 1) / 3)
     assert found.map == pytest.approx((1 / 2 + 1.0) / 2)
     assert (found.median_rank, found.lost) == (1.0, 0.0)
@@ -142,7 +146,9 @@ def compare(tmp_path, monkeypatch):
     def run(*words, path=tmp_path / "out" / "figures.json"):
         monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, words), "--json", str(path)])
         compare.main()
-        return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+        return json.loads(
+            path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON")
+        )
 
     return run
 
@@ -152,12 +158,24 @@ def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
     import compare as runs
 
     first = compare("run", "--peers", "spectral", "--graphs", "karate", "--held-out", 0)
-    assert {"spectral.karate.map", "spectral.karate.seed0.map", "spectral.karate.memory"} < set(first)
+    assert {"spectral.karate.map", "spectral.karate.seed0.map", "spectral.karate.memory"} < set(
+        first
+    )
     assert "spectral.karate.auc" not in first
     assert 0.0 < first["spectral.karate.cpu"] < first["spectral.karate.process_cpu"]
     monkeypatch.setattr(runs, "one", lambda *words: pytest.fail("trained again"))
     assert compare("run", "--peers", "spectral", "--graphs", "karate", "--held-out", 0) == first
-    assert compare("run", "--peers", "spectral,umap", "--graphs", "karate", "--skip", "umap.karate", "--held-out", 0)
+    assert compare(
+        "run",
+        "--peers",
+        "spectral,umap",
+        "--graphs",
+        "karate",
+        "--skip",
+        "umap.karate",
+        "--held-out",
+        0,
+    )
 
 
 def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, capsys):
@@ -169,10 +187,13 @@ def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, cap
         return {"map": 0.5, "cpu": 1.0}
 
     monkeypatch.setattr(runs, "one", one)
-    found = compare("run", "--peers", "umap,wembed", "--graphs", "karate", "--seeds", 1, "--held-out", 0)
+    found = compare(
+        "run", "--peers", "umap,wembed", "--graphs", "karate", "--seeds", 1, "--held-out", 0
+    )
     assert found == {"wembed.karate.seed0.map": 0.5, "wembed.karate.seed0.cpu": 1.0} | {
-        "wembed.karate.map": 0.5, "wembed.karate.cpu": 1.0
-    }  # fmt: skip
+        "wembed.karate.map": 0.5,
+        "wembed.karate.cpu": 1.0,
+    }
     assert "umap.karate.seed0: UMAP failed" in capsys.readouterr().out
 
 
@@ -242,9 +263,13 @@ def test_bars_hold_and_fail(capsys):
 
     assert bars(figures())["bars.failed"] == 0
     for key, value in (
-        ("ours__lesmis__tie_order", 0.8), ("ours__mammals__depth", 0.8), ("q22__netscience__cpu", 21.0),
-        ("q22__nips__cpu", 11.0), ("q22__nips__spearman_all", 0.4), ("q22__nips__violated_orders", 0.6),
-    ):  # fmt: skip
+        ("ours__lesmis__tie_order", 0.8),
+        ("ours__mammals__depth", 0.8),
+        ("q22__netscience__cpu", 21.0),
+        ("q22__nips__cpu", 11.0),
+        ("q22__nips__spearman_all", 0.4),
+        ("q22__nips__violated_orders", 0.6),
+    ):
         assert bars(figures(**{key: value}))["bars.failed"] == 1, key
     low = {f"ours__{graph}__map": 0.89 for graph in ("jazz", "nips")}
     assert bars(figures(**low))["bars.map_first"] == 10
@@ -259,7 +284,9 @@ def test_the_page_gets_its_tables(tmp_path):
     import compare as program
 
     source = tmp_path / "figures.json"
-    source.write_text(json.dumps(figures() | {"wembed.karate.seed0.map": 0.9, "wembed.karate.seed1.map": 0.9}))
+    source.write_text(
+        json.dumps(figures() | {"wembed.karate.seed0.map": 0.9, "wembed.karate.seed1.map": 0.9})
+    )
     page = tmp_path / "page.md"
     page.write_text((FOLDER.parent / "docs" / "comparison.md").read_text())
     for _ in range(2):  # which must not grow

@@ -1,4 +1,6 @@
-"""The benchmark of the report runs from end to end and writes the figures it promises; how fast is not judged here."""
+"""The benchmark of the report runs from end to end and writes the figures it promises; how fast is
+not judged here.
+"""
 
 import json
 import subprocess
@@ -14,11 +16,16 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "report.py"
 def test_the_figures_are_printed_and_written(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))  # no browser, whose tests are elsewhere
+    monkeypatch.setenv(
+        "PATH", str(Path(sys.executable).parent)
+    )  # no browser, whose tests are elsewhere
     path = tmp_path / "out" / "report.json"
     sizes = ["--nodes", "6000", "--repeats", "1", "--keep", str(tmp_path / "pages")]
     run = subprocess.run(
-        [sys.executable, str(SCRIPT), *sizes, "--json", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, str(SCRIPT), *sizes, "--json", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     figures: dict[str, float] = json.loads(path.read_text())

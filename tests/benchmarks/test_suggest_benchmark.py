@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-spec = importlib.util.spec_from_file_location("suggest", Path(__file__).parents[2] / "benchmarks" / "suggest.py")
+spec = importlib.util.spec_from_file_location(
+    "suggest", Path(__file__).parents[2] / "benchmarks" / "suggest.py"
+)
 suggest = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(suggest)
 
@@ -22,10 +24,20 @@ def test_equal_scores_count_as_if_their_order_were_drawn(monkeypatch):
 
 
 def test_figures_have_flat_keys_and_bars(monkeypatch, tmp_path):
-    arguments = ["suggest.py", "--graphs", "karate", "--repeats", "1", "--json", str(tmp_path / "s.json")]
+    arguments = [
+        "suggest.py",
+        "--graphs",
+        "karate",
+        "--repeats",
+        "1",
+        "--json",
+        str(tmp_path / "s.json"),
+    ]
     monkeypatch.setattr("sys.argv", arguments)
     suggest.main()
     figures = json.loads((tmp_path / "s.json").read_text())
     assert 0.5 < figures["karate_auc"] <= 1.0
     assert figures["karate_ece"] == figures["mean_ece"]
-    assert {"bars:auc_of_each", "bars:auc_mean", "bars:ece", "bars:p20", "bars:failed"} <= set(figures)
+    assert {"bars:auc_of_each", "bars:auc_mean", "bars:ece", "bars:p20", "bars:failed"} <= set(
+        figures
+    )

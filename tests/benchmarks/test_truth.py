@@ -1,4 +1,6 @@
-"""What the benchmark of truths counts on the board, and what it makes: a growing graph, and likelihoods of others."""
+"""What the benchmark of truths counts on the board, and what it makes: a growing graph, and
+likelihoods of others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from ultrahyperbolic.graph import Graph
 
 
 def test_runs_of_every_order_are_given_in_the_order_of_the_graph():
-    star = Graph.from_arrays(np.zeros(6, dtype=int), np.arange(1, 7), ids=8)  # the last node has no tie
+    star = Graph.from_arrays(
+        np.zeros(6, dtype=int), np.arange(1, 7), ids=8
+    )  # the last node has no tie
     deltas, measures = trained(star, seeds=1, orders=3)
     assert deltas.argmin(1).tolist() == [0, 0, 0]
     assert deltas.argmax(1).tolist() == [7, 7, 7]
@@ -29,7 +33,9 @@ def figures(tmp_path, monkeypatch):
 
     def run(part):
         path = tmp_path / "figures.json"
-        monkeypatch.setattr(sys, "argv", ["truth.py", part, "--graphs", "karate", "--json", str(path)])
+        monkeypatch.setattr(
+            sys, "argv", ["truth.py", part, "--graphs", "karate", "--json", str(path)]
+        )
         main()
         return json.loads(path.read_text())
 
@@ -57,7 +63,10 @@ def test_a_graph_that_grows_by_duplication_is_connected_and_always_the_same():
 
 
 def test_time_goes_round_on_the_cylinder_alone():
-    x, own = 0.3 * torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.zeros(4)
+    x, own = (
+        0.3 * torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64),
+        torch.zeros(4),
+    )
     turned = x.clone()
     turned[2, 0] += 2.0 * math.pi
     torch.testing.assert_close(cylinder(turned, own), cylinder(x, own))

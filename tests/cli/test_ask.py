@@ -59,12 +59,17 @@ def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
     assert "newer" not in call("suggest", "few").stderr
     later = Path("few/embedding.parquet").stat().st_mtime + 1
     os.utime("three-ties.tsv", (later, later))
-    assert "three-ties.tsv is newer than the embedding, whose ties are used" in call("suggest", "few").stderr
+    assert (
+        "three-ties.tsv is newer than the embedding, whose ties are used"
+        in call("suggest", "few").stderr
+    )
     Path("three-ties.tsv").unlink()
     result = call("suggest", "few")
     assert "scores: they need 20 ties or more" in result.stderr
     assert "score" not in result.stdout
-    assert "suggest needs the graph, and three-ties.tsv is not here: pass --graph" in refuse("suggest", "ways")
+    assert "suggest needs the graph, and three-ties.tsv is not here: pass --graph" in refuse(
+        "suggest", "ways"
+    )
 
 
 def test_cluster_prints_communities_from_the_largest(call, own):
@@ -126,6 +131,10 @@ def test_embed_continues(call, refuse, own):
     found = uh.load("more")
     assert len(found) == 35
     assert found.record.config["start"] == "given"
-    refused = refuse("embed", "more.tsv", "--continue-from", own, "-o", "other", "--signature", "2,2")
+    refused = refuse(
+        "embed", "more.tsv", "--continue-from", own, "-o", "other", "--signature", "2,2"
+    )
     assert "the earlier embedding is on Q^(3,3), beta -1, and p = 2 is another geometry" in refused
-    assert "no such folder" in refuse("embed", "more.tsv", "--continue-from", "nowhere", "-o", "other")
+    assert "no such folder" in refuse(
+        "embed", "more.tsv", "--continue-from", "nowhere", "-o", "other"
+    )

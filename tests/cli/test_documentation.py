@@ -12,11 +12,17 @@ PAGE = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
 
 
 def shows_commands() -> list[object]:
-    """The pages that show what commands print; those that train for long are for ``make test-all``."""
+    """The pages that show what commands print; those that train for long are for ``make
+    test-all``.
+    """
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     shown = [page for page in pages if "```console" in page.read_text(encoding="utf-8")]
     return [
-        pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.name in {"command.md", "ten-tasks.md"} else [])
+        pytest.param(
+            p,
+            id=p.name,
+            marks=[pytest.mark.slow] if p.name in {"command.md", "ten-tasks.md"} else [],
+        )
         for p in shown
     ]
 
@@ -32,10 +38,11 @@ def examples(text: str) -> list[tuple[str, str]]:
 
 
 def same(shown: str, printed: str) -> bool:
-    """Whether two outputs are alike: the same lines, with the same words, and numbers where there are numbers.
+    """Whether two outputs are alike: the same lines, with the same words, and numbers where there
+    are numbers.
 
-    Training near the light cone is chaotic, so another processor prints other digits and another order of equals;
-    words are compared line by line, whole lists of ids as sets.
+    Training near the light cone is chaotic, so another processor prints other digits and another
+    order of equals; words are compared line by line, whole lists of ids as sets.
     """
     first, second = (text.strip().splitlines() for text in (shown, printed))
     if len(first) != len(second):
@@ -80,7 +87,9 @@ def test_every_command_is_in_the_table():
 def test_every_option_of_embed_is_on_the_page(call):
     options = set(re.findall(r"--[a-z-]+", call("embed --help-all").stdout)) - {"--help"}
     assert {"--signature", "--repeated", "--json"} <= options
-    assert [option for option in options if f"`{option}" not in PAGE and f"/`{option}" not in PAGE] == []
+    assert [
+        option for option in options if f"`{option}" not in PAGE and f"/`{option}" not in PAGE
+    ] == []
 
 
 def test_differences_are_seen():

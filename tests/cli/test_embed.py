@@ -35,8 +35,12 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     start = next(k for k, line in enumerate(lines) if line.split()[:2] == ["rank", "node"]) + 1
     shown = [line.split() for line in lines[start : start + 10]]
     top = Embedding.load("club").hierarchy().head(10)
-    assert [(int(rank), node) for rank, node, *_ in shown] == list(zip(top["rank"], top["node"], strict=True))
-    assert [float(value) for *_, value, _ in shown] == pytest.approx(top["centrality"].tolist(), rel=1e-4)
+    assert [(int(rank), node) for rank, node, *_ in shown] == list(
+        zip(top["rank"], top["node"], strict=True)
+    )
+    assert [float(value) for *_, value, _ in shown] == pytest.approx(
+        top["centrality"].tolist(), rel=1e-4
+    )
     assert "in brackets" not in result.stdout
     assert "\x1b" not in result.output
 
@@ -59,7 +63,9 @@ def test_json_is_one_object_and_says_what_run_json_says(call):
     assert said["folder"] == "club"
     assert all(Path(file).is_file() for file in said["files"])
     assert said["measures"] == run["measures"]
-    assert {"violated_orders", "recall_at_1", "map", "mean_rank", "delta_centrality"} <= set(said["measures"])
+    assert {"violated_orders", "recall_at_1", "map", "mean_rank", "delta_centrality"} <= set(
+        said["measures"]
+    )
     assert all(math.isfinite(value) for value in said["measures"].values())
     assert said["stopped"] == run["stopped"] == "reached 60 iterations"
     assert [row["rank"] for row in said["top"]] == list(range(1, 11))
@@ -82,7 +88,8 @@ def test_the_default_folder_is_named_after_the_graph(call):
 
 def test_the_record_is_complete(call):
     call(
-        "embed karate -o club --iterations 60 --temperature 0.2,0.05 --dissimilarity geodesic --optimizer phi --seed 4"
+        "embed karate -o club --iterations 60 --temperature 0.2,0.05 --dissimilarity geodesic "
+        "--optimizer phi --seed 4"
     )
     run = record("club")
     config = run["config"]
@@ -108,7 +115,13 @@ def test_the_record_is_there_before_the_first_iteration(call, monkeypatch):
     monkeypatch.setattr(NumbaEngine, "advance", look)
     call("embed karate -o club --iterations 60 --seed 5")
     iteration, run, table = seen[0]
-    assert (iteration, run["stopped"], run["measures"], run["loss"], table) == (0, None, {}, [], False)
+    assert (iteration, run["stopped"], run["measures"], run["loss"], table) == (
+        0,
+        None,
+        {},
+        [],
+        False,
+    )
     final = record("club")
     assert {key: run[key] for key in ("seed", "versions", "graph")} == {
         key: final[key] for key in ("seed", "versions", "graph")
@@ -177,8 +190,16 @@ def test_options_reach_the_training(call, options, config):
 
 
 def test_the_preset_tells_where_text_and_scripts_differ(call):
-    assert "their text differs" in call("embed karate -o club --no-report --iterations 21 --preset paper").stderr
-    assert call("embed karate -o club --no-report --iterations 21 --preset paper --quiet --overwrite").stderr == ""
+    assert (
+        "their text differs"
+        in call("embed karate -o club --no-report --iterations 21 --preset paper").stderr
+    )
+    assert (
+        call(
+            "embed karate -o club --no-report --iterations 21 --preset paper --quiet --overwrite"
+        ).stderr
+        == ""
+    )
 
 
 def test_the_backend_is_the_one_asked_for(call):
@@ -187,7 +208,9 @@ def test_the_backend_is_the_one_asked_for(call):
 
 
 def test_the_time_limit_ends_it(call):
-    """Of as few iterations as there seemed to be time for, all or some: either way the limit is named."""
+    """Of as few iterations as there seemed to be time for, all or some: either way the limit is
+    named.
+    """
     call("embed lesmis -o book --iterations 1000000 --quiet --time-limit 0.3")
     run = record("book")
     assert run["stopped"].startswith("reached ")
@@ -196,9 +219,13 @@ def test_the_time_limit_ends_it(call):
 
 
 def test_files_are_read_as_told(call):
-    Path("ties.txt").write_text("calls;to;from\n2;ann;bob\n1;bob;cid\n3;bob;ann\n% 1;x;y\n4;cid;dan\n9;dan;dan\n")
+    Path("ties.txt").write_text(
+        "calls;to;from\n2;ann;bob\n1;bob;cid\n3;bob;ann\n% 1;x;y\n4;cid;dan\n9;dan;dan\n"
+    )
     Path("nodes.txt").write_text("zoe\ndan\ncid\nbob\nann\n")
-    options = "--delimiter ';' --header --source 3 --target 2 --weight 1 --repeated max --nodes nodes.txt"
+    options = (
+        "--delimiter ';' --header --source 3 --target 2 --weight 1 --repeated max --nodes nodes.txt"
+    )
     result = call(f"embed ties.txt -o club --iterations 5 {options}")
     assert result.exit_code == 0, result.output
     graph = record("club")["graph"]
@@ -214,15 +241,20 @@ def test_files_are_read_as_told(call):
 
 
 def test_it_is_said_which_numbers_are_the_weights_and_how_to_name_others(call):
-    Path("mails.csv").write_text("id,person_a,person_b,year,n_mails\n1,ann,bob,2001,5\n2,bob,cid,2002,6\n")
+    Path("mails.csv").write_text(
+        "id,person_a,person_b,year,n_mails\n1,ann,bob,2001,5\n2,bob,cid,2002,6\n"
+    )
     result = call("embed mails.csv -o mails --iterations 5")
-    assert result.stderr.splitlines()[0] == "note: columns: 'person_a' – 'person_b', weight 'n_mails'"
+    assert (
+        result.stderr.splitlines()[0] == "note: columns: 'person_a' – 'person_b', weight 'n_mails'"
+    )
     Path("ties.gml").write_text(
         "graph [ node [ id 1 ] node [ id 2 ] node [ id 3 ] "
         "edge [ source 1 target 2 value 3 ] edge [ source 2 target 3 value 4 ] ]"
     )
     assert call("embed ties.gml -o ties --iterations 5").stderr.splitlines()[0] == (
-        "note: ties.gml: the weight is taken to be 'value': name it to be sure (weight='value', --weight 'value'), or "
+        "note: ties.gml: the weight is taken to be 'value': name it to be sure (weight='value', "
+        "--weight 'value'), or "
         "leave weights out (weight=False, --unweighted)"
     )
     Path("mails.csv").write_text("ann bob 1 3\nbob cid 2 4\n")
@@ -245,7 +277,18 @@ def test_unweighted_leaves_the_third_column_out(call):
 def test_a_tab_can_be_written(call, delimiter):
     Path("ties.tsv").write_text("ann b\tbob\t2\nbob\tcid\t1\n")
     assert (
-        call("embed", "ties.tsv", "-o", "club", "--iterations", 2, "--quiet", "--delimiter", delimiter).exit_code == 0
+        call(
+            "embed",
+            "ties.tsv",
+            "-o",
+            "club",
+            "--iterations",
+            2,
+            "--quiet",
+            "--delimiter",
+            delimiter,
+        ).exit_code
+        == 0
     )
     assert list(Embedding.load("club").ids) == ["ann b", "bob", "cid"]
 
@@ -278,7 +321,9 @@ def test_the_parquet_needs_no_package_of_ours(call):
 
 def test_ids_that_could_not_be_saved_are_refused_before_training(call, refuse):
     days = pa.array(np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]"))
-    pq.write_table(pa.table({"source": days[:2], "target": days[1:], "weight": [1.0, 2.0]}), "days.parquet")
+    pq.write_table(
+        pa.table({"source": days[:2], "target": days[1:], "weight": [1.0, 2.0]}), "days.parquet"
+    )
     assert "make the ids text or numbers" in refuse("embed days.parquet -o club")
     assert not Path("club").exists()
 
@@ -292,7 +337,10 @@ def test_numbers_from_parquet_are_ids(call):
     assert sorted(row["node"] for row in said["neighbors"]) == [1, 3]
 
 
-YEARS = "year,Person A,Person B,Scenes\n1990,ann,bob,2\n1990,bob,cid,1\n1991,cid,dan,4\n1992,dan,ann,3\n"
+YEARS = (
+    "year,Person A,Person "
+    "B,Scenes\n1990,ann,bob,2\n1990,bob,cid,1\n1991,cid,dan,4\n1992,dan,ann,3\n"
+)
 
 
 def test_the_columns_that_were_taken_are_told_and_kept(call):
@@ -300,9 +348,16 @@ def test_the_columns_that_were_taken_are_told_and_kept(call):
     result = call("embed cast.csv -o club --iterations 5")
     assert result.stderr == "note: columns: 'Person A' – 'Person B', weight 'Scenes'\n"
     assert list(Embedding.load("club").ids) == ["ann", "bob", "cid", "dan"]
-    assert record("club")["graph"]["columns"] == {"source": "Person A", "target": "Person B", "weight": "Scenes"}
+    assert record("club")["graph"]["columns"] == {
+        "source": "Person A",
+        "target": "Person B",
+        "weight": "Scenes",
+    }
     page = Path("club/report.html").read_text(encoding="utf-8")
-    assert "<dt>Columns</dt><dd>&#x27;Person A&#x27; – &#x27;Person B&#x27;, weight &#x27;Scenes&#x27;</dd>" in page
+    assert (
+        "<dt>Columns</dt><dd>&#x27;Person A&#x27; – &#x27;Person B&#x27;, weight "
+        "&#x27;Scenes&#x27;</dd>" in page
+    )
     said = json.loads(call("embed cast.csv -o other --iterations 5 --json").stdout)
     assert said["graph"]["columns"] == record("club")["graph"]["columns"]
     assert call("embed cast.csv -o third --iterations 5 --quiet").output == ""
@@ -319,7 +374,12 @@ def test_every_command_that_reads_a_table_tells_its_columns(call):
         "select cast.csv --dim 1 --seeds 1 --iterations 5",
     ):
         assert call(words).stderr == told
-        assert call(f"{words} --overwrite --json" if words.startswith("export") else f"{words} --json").exit_code == 0
+        assert (
+            call(
+                f"{words} --overwrite --json" if words.startswith("export") else f"{words} --json"
+            ).exit_code
+            == 0
+        )
     assert call("evaluate club --graph cast.csv --json").stderr == ""
     assert call("select cast.csv --dim 1 --seeds 1 --iterations 5 --quiet").output == ""
 
@@ -331,7 +391,9 @@ def test_distances_are_warned_of_and_read_as_strengths(call, refuse):
     Path("roads.csv").write_text(ROADS)
     columns, warning = call("embed roads.csv -o near --iterations 5").stderr.splitlines()
     assert columns == "note: columns: 'source' – 'target', weight 'km'"
-    assert warning.startswith("note: roads.csv: the weights are called 'km', but a weight is the strength of a tie")
+    assert warning.startswith(
+        "note: roads.csv: the weights are called 'km', but a weight is the strength of a tie"
+    )
     assert warning.endswith("(weights_are_distances=True, --weights-are-distances)")
     result = call("embed roads.csv -o far --iterations 5 --weights-are-distances")
     assert result.stderr.splitlines() == [columns]
@@ -343,17 +405,25 @@ def test_distances_are_warned_of_and_read_as_strengths(call, refuse):
     assert refuse("embed roads.csv -o other --weights-are-distances").startswith(
         "roads.csv, line 5 ('dan' - 'eve'): the distance is 0;"
     )
-    assert "--weights-are-distances reads them" in refuse("embed roads.csv --unweighted --weights-are-distances")
-    assert refuse("embed karate --weights-are-distances").startswith("--weights-are-distances is for reading files")
+    assert "--weights-are-distances reads them" in refuse(
+        "embed roads.csv --unweighted --weights-are-distances"
+    )
+    assert refuse("embed karate --weights-are-distances").startswith(
+        "--weights-are-distances is for reading files"
+    )
 
 
 def test_what_was_read_as_distances_is_read_so_again(call):
     Path("roads.csv").write_text(ROADS)
     call("embed roads.csv -o far --iterations 5 --weights-are-distances --quiet")
     assert call("report far").stderr == ""  # the graph is there, and the same
-    evaluated = json.loads(call("evaluate far --graph roads.csv --weights-are-distances --json").stdout)
+    evaluated = json.loads(
+        call("evaluate far --graph roads.csv --weights-are-distances --json").stdout
+    )
     assert evaluated["trained_on_it"] is True
-    assert json.loads(call("evaluate far --graph roads.csv --json").stdout)["trained_on_it"] is False
+    assert (
+        json.loads(call("evaluate far --graph roads.csv --json").stdout)["trained_on_it"] is False
+    )
 
 
 def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
@@ -381,7 +451,9 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
         call("embed karate -o club")
 
 
-def test_measuring_and_saving_share_one_pass_over_the_pairs_and_the_report_takes_another(call, passes):
+def test_measuring_and_saving_share_one_pass_over_the_pairs_and_the_report_takes_another(
+    call, passes
+):
     assert call("embed karate -o club --iterations 60 --temperature 0.1").exit_code == 0
     assert Path("club/report.html").exists()
     assert len(passes) == 2
@@ -392,5 +464,7 @@ def test_the_output_counts_components_and_rows_left_out(call, tmp_path):
     words = "embed ties.csv -o club --iterations 5 --no-report --skip-bad-rows"
     result = call(words)
     assert "note: ties.csv: 2 bad rows of 5 left out, the first on line 3\n" in result.stderr
-    assert result.stdout.startswith("ties.csv: 5 nodes, 3 ties, 2 components\n  bad rows skipped: 2\n")
+    assert result.stdout.startswith(
+        "ties.csv: 5 nodes, 3 ties, 2 components\n  bad rows skipped: 2\n"
+    )
     assert json.loads(call(f"{words} --overwrite --json").stdout)["graph"]["components"] == 2

@@ -19,12 +19,18 @@ GRAPHS = {
     "only a header": ("source,target\n", "nothing in it but a header"),
     "one node": ("a,a,1\n", "has one node, 'a'"),
     "no edges": ("a,a,1\nb,b,1\n", "has 2 nodes and no ties"),
-    "nothing to order": ("a,b,2\nb,c,2\na,c,2\n", "nothing to order: every pair of its 3 nodes is tied with weight 2"),
+    "nothing to order": (
+        "a,b,2\nb,c,2\na,c,2\n",
+        "nothing to order: every pair of its 3 nodes is tied with weight 2",
+    ),
     "zero": ("a,b,1\nb,c,0\n", "line 2 ('b' - 'c'): the weight is 0"),
     "negative": ("a,b,1\nb,c,-3\n", "line 2 ('b' - 'c'): the weight is -3"),
     "nan": ("a,b,nan\nb,c,1\n", "line 1 ('a' - 'b'): the weight is nan"),
     "infinite": ("a,b,1\nb,c,1\nc,d,inf\n", "line 3 ('c' - 'd'): the weight is inf"),
-    "no number": ("a,b,1\nb,c,much\nc,d,1\n", "line 2 ('b' - 'c'): the weight 'much' is not a number"),
+    "no number": (
+        "a,b,1\nb,c,much\nc,d,1\n",
+        "line 2 ('b' - 'c'): the weight 'much' is not a number",
+    ),
     "too long a row": ("a,b,1\nb,c,2,3\nc,d,1\n", "line 2: 4 columns where 3 are expected"),
     "too short a row": ("a,b,1\nb,c,2\nc\n", "line 3: 1 column where 3 are expected"),
     "one column": ("a\nb\n", "one column"),
@@ -45,7 +51,10 @@ def test_graphs_that_cannot_be_embedded(refuse, case):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("embed ties.tsv", "ties.tsv: no such file, and no data set of that name; there are karate, lesmis"),
+        (
+            "embed ties.tsv",
+            "ties.tsv: no such file, and no data set of that name; there are karate, lesmis",
+        ),
         ("embed karat", "did you mean karate?"),
         ("embed .", "is a folder"),
         ("embed ''", "GRAPH is empty"),
@@ -58,10 +67,15 @@ def test_graphs_that_are_not_there(refuse, club, words, reason):
     assert reason in refuse(words.replace("CLUB", str(club)))
 
 
-@pytest.mark.parametrize("signature", ["3;1", "3", "-1,2", "a,b", "3,1,2", "3.0,1", "", ",", "euclidean", "٣,1"])
+@pytest.mark.parametrize(
+    "signature", ["3;1", "3", "-1,2", "a,b", "3,1,2", "3.0,1", "", ",", "euclidean", "٣,1"]
+)
 def test_signatures_that_do_not_parse(refuse, signature):
     line = refuse("embed", "karate", "-o", "club", "--signature", signature)
-    assert line == f"--signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}"
+    assert (
+        line
+        == f"--signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}"
+    )
     assert "such as 3,1" in line
     assert not Path("club").exists()
 
@@ -148,7 +162,8 @@ def test_commands_that_are_not_complete(refuse, words, reason):
 def test_an_output_that_is_a_file(refuse):
     Path("club").write_text("mine")
     assert (
-        refuse("embed karate -o club --iterations 5 --overwrite") == "club is a file; name a folder for the embedding"
+        refuse("embed karate -o club --iterations 5 --overwrite")
+        == "club is a file; name a folder for the embedding"
     )
     assert "Not a directory" in refuse("embed karate -o club/deeper --iterations 5")
     assert Path("club").read_text() == "mine"
@@ -161,7 +176,10 @@ def test_an_output_that_cannot_be_written(refuse, monkeypatch):
         raise PermissionError(13, "Permission denied", str(folder / "run.json"))
 
     monkeypatch.setattr(files, "write_record", forbidden)
-    assert refuse("embed karate -o club") == "cannot write the embedding: club/run.json: Permission denied"
+    assert (
+        refuse("embed karate -o club")
+        == "cannot write the embedding: club/run.json: Permission denied"
+    )
 
 
 def test_a_disk_that_is_full_after_training(call, monkeypatch):
@@ -180,7 +198,9 @@ def test_an_embedding_is_kept_until_the_new_one_is_written(call, refuse):
     call("embed karate -o club --iterations 5 --quiet")
     before = {file: file.read_bytes() for file in Path("club").iterdir()}
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, limit[1]))  # a longer file fails, as on a full disk
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (6000, limit[1])
+    )  # a longer file fails, as on a full disk
     try:
         line = refuse("embed lesmis -o club --iterations 5 --overwrite --quiet")
         fresh = refuse("embed lesmis -o other --iterations 5 --quiet")
@@ -197,7 +217,10 @@ def test_output_that_cannot_be_written(club):
     with open("/dev/full", "w") as full:
         words = [sys.executable, "-m", "ultrahyperbolic", "rank", str(club)]
         result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert (result.returncode, result.stderr) == (2, "error: cannot write the output: No space left on device\n")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "error: cannot write the output: No space left on device\n",
+    )
 
 
 def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
@@ -207,7 +230,10 @@ def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
     Path("club/run.json").write_text(json.dumps(record))
     result = call("rank club --top 1")
     assert result.exit_code == 0
-    assert result.stderr == "note: club/run.json carries no sha256, so damage to it cannot be seen: save it again\n"
+    assert (
+        result.stderr
+        == "note: club/run.json carries no sha256, so damage to it cannot be seen: save it again\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["rank {}", "neighbors {} 1", "evaluate {} --graph karate"])
@@ -223,9 +249,13 @@ def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
         ("another parquet", "embedding.parquet is not an embedding of this package"),
         (
             "off the manifold",
-            "embedding.parquet is not an embedding of this package: its content is not what was written",
+            "embedding.parquet is not an embedding of this package: its content is not what was "
+            "written",
         ),
-        ("a changed record", "run.json is damaged: its content is not what was written: its sha256 differs"),
+        (
+            "a changed record",
+            "run.json is damaged: its content is not what was written: its sha256 differs",
+        ),
         ("no json", "run.json is damaged"),
         ("no object", "run.json is damaged: it holds no JSON object"),
         ("not utf-8", "run.json is damaged"),
@@ -263,16 +293,26 @@ def test_folders_without_an_embedding(refuse, club, command, spoil, reason):
 
 
 def test_a_node_that_is_not_there(refuse, club):
-    assert refuse("neighbors", club, "35") == f"{club}: no node '35' in this embedding; did you mean 5, 3?"
-    assert refuse("neighbors", club, "[1") == f"{club}: no node '[1' in this embedding; did you mean 1?"
-    assert refuse("neighbors", club, '{"a": 1}') == f"{club}: no node '{{\"a\": 1}}' in this embedding"
+    assert (
+        refuse("neighbors", club, "35")
+        == f"{club}: no node '35' in this embedding; did you mean 5, 3?"
+    )
+    assert (
+        refuse("neighbors", club, "[1")
+        == f"{club}: no node '[1' in this embedding; did you mean 1?"
+    )
+    assert (
+        refuse("neighbors", club, '{"a": 1}') == f"{club}: no node '{{\"a\": 1}}' in this embedding"
+    )
 
 
 def test_a_data_set_that_cannot_be_had(refuse, monkeypatch):
     import ultrahyperbolic.datasets as room
 
     def missing(name):
-        raise ImportError("datasets.lesmis needs networkx, which is not installed: pip install networkx")
+        raise ImportError(
+            "datasets.lesmis needs networkx, which is not installed: pip install networkx"
+        )
 
     monkeypatch.setattr(room, "load", missing)
     assert refuse("embed lesmis").endswith("pip install networkx")
@@ -309,6 +349,10 @@ def test_no_name_of_a_graph_leaves_the_output_folder(call, name):
 def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
     Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(15_000)))
     line = refuse("embed ties.tsv --signature 200000,1 -o club")
-    assert line.startswith("15003 nodes and 15002 ties in 200002 coordinates, 1 at once, need about ")
-    assert line.endswith("are free: use fewer dimensions, a smaller graph or a machine with more memory")
+    assert line.startswith(
+        "15003 nodes and 15002 ties in 200002 coordinates, 1 at once, need about "
+    )
+    assert line.endswith(
+        "are free: use fewer dimensions, a smaller graph or a machine with more memory"
+    )
     assert not Path("club").exists()

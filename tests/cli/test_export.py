@@ -22,14 +22,18 @@ def test_every_format(call):
     import pyarrow.parquet as pq
 
     assert call("export club --format atlas -k 3").stdout == "files: club/atlas.parquet\n"
-    assert [len(row["ids"]) for row in pq.read_table("club/atlas.parquet")["neighbors"].to_pylist()] == [3] * 34
+    assert [
+        len(row["ids"]) for row in pq.read_table("club/atlas.parquet")["neighbors"].to_pylist()
+    ] == [3] * 34
     assert "projector_config.pbtxt" in call("export club --format projector -o p").stdout
     assert len(Path("p/metadata.tsv").read_text().splitlines()) == 35
     assert call("export club --format graphml --graph karate").exit_code == 0
     assert uh.read_graph("club/graph.graphml") == uh.datasets.karate()
     assert call("export club --format gexf --graph karate -o deep/g.gexf").exit_code == 0
     assert nx.read_gexf("deep/g.gexf").number_of_edges() == 78
-    assert uh.load("club").run["stopped"] == "reached 60 iterations"  # the folder is an embedding still
+    assert (
+        uh.load("club").run["stopped"] == "reached 60 iterations"
+    )  # the folder is an embedding still
 
 
 def test_the_graph_is_looked_for_where_it_was_read(call, refuse):
@@ -42,10 +46,14 @@ def test_the_graph_is_looked_for_where_it_was_read(call, refuse):
     call("export t --format atlas")
     assert pq.read_table("t/atlas.parquet")["strength"].to_pylist() == [2.0, 3.0, 2.0, 1.0]
     Path("ties.csv").unlink()
-    assert refuse("export t --format gexf") == "gexf needs the graph, and ties.csv is not here: give it with --graph"
+    assert (
+        refuse("export t --format gexf")
+        == "gexf needs the graph, and ties.csv is not here: give it with --graph"
+    )
     result = call("export t --format atlas -o without.parquet")
     assert result.stderr == (
-        "note: there are no labels and strengths, as ties.csv is not here: give the graph with --graph\n"
+        "note: there are no labels and strengths, as ties.csv is not here: give the graph with "
+        "--graph\n"
     )
     assert "strength" not in pq.read_table("without.parquet").column_names
 

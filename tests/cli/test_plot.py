@@ -12,7 +12,10 @@ import pytest
     ("name", "start"),
     [
         ("a.png", b"\x89PNG"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("a.svg", b"<?xml"), ("a.pdf", b"%PDF"))),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("a.svg", b"<?xml"), ("a.pdf", b"%PDF"))
+        ),
     ],
 )
 def test_the_name_says_which_kind_of_picture(call, club, tmp_path, name, start):
@@ -34,11 +37,17 @@ def test_a_picture_goes_into_the_folder_by_default(call, club, tmp_path):
 
 
 def test_what_cannot_be_drawn_is_refused(refuse, club):
-    assert refuse("plot", club, "-o", "a.gif") == "a.gif: figures are written as .png, .pdf, .svg, .html"
     assert (
-        refuse("plot", club, "-o", "a.html", "--names", 3) == "--names is for PNG, SVG and PDF: leave it out for HTML"
+        refuse("plot", club, "-o", "a.gif")
+        == "a.gif: figures are written as .png, .pdf, .svg, .html"
     )
-    assert "one of 'community', 'club', got 'age'" in refuse("plot", club, "-o", "a.png", "--colour", "age")
+    assert (
+        refuse("plot", club, "-o", "a.html", "--names", 3)
+        == "--names is for PNG, SVG and PDF: leave it out for HTML"
+    )
+    assert "one of 'community', 'club', got 'age'" in refuse(
+        "plot", club, "-o", "a.png", "--colour", "age"
+    )
     assert refuse("plot", "nowhere").startswith("nowhere: no such folder")
     assert refuse("plot", club, "-o", "no/where.png").startswith("no")
 

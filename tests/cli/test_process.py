@@ -23,7 +23,8 @@ from ultrahyperbolic.embedding import Embedding
 
 COMMAND = (sys.executable, "-m", "ultrahyperbolic")
 
-# Says when the training has come to its n-th chunk of iterations, and how long that chunk takes at least.
+# Says when the training has come to its n-th chunk of iterations, and how long that chunk takes at
+# least.
 DRIVER = """
 import sys, time
 from pathlib import Path
@@ -44,18 +45,28 @@ main()
 
 def run(*words: object, folder: Path, **options) -> subprocess.CompletedProcess[str]:
     command = [*COMMAND, *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, **options
+    )
 
 
-def drawn_at(*words: object, folder: Path, cache: Path | None = None) -> tuple[int, list[float], str]:
-    """The exit code, the seconds after the start at which a terminal was written to, and what it showed."""
+def drawn_at(
+    *words: object, folder: Path, cache: Path | None = None
+) -> tuple[int, list[float], str]:
+    """The exit code, the seconds after the start at which a terminal was written to, and what it
+    showed.
+    """
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
     environment |= {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     began, times, shown = time.monotonic(), [], b""
     process = subprocess.Popen(
-        [*COMMAND, *map(str, words)], cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+        [*COMMAND, *map(str, words)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=environment,
     )
     os.close(theirs)
     try:
@@ -78,20 +89,30 @@ def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_progress_does_not_stand_still_and_its_clock_is_the_users(tmp_path, cold):
-    # Imports, compilation where nothing is compiled yet, training and measuring all take their time.
+    # Imports, compilation where nothing is compiled yet, training and measuring all take their
+    # time.
     words = ("embed", "karate", "-o", "club", "--iterations", 100, "--no-report")
-    code, times, shown = drawn_at(*words, folder=tmp_path, cache=tmp_path / "cache" if cold else None)
+    code, times, shown = drawn_at(
+        *words, folder=tmp_path, cache=tmp_path / "cache" if cold else None
+    )
     assert code == 0, shown
     gaps = [later - sooner for sooner, later in itertools.pairwise([0.0, *times])]
     assert sum(gap > 1.0 for gap in gaps) <= 1, gaps  # none on a machine that does nothing else
-    clocks = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in re.findall(r" (\d):(\d\d):(\d\d)\r", shown)]
+    clocks = [
+        int(h) * 3600 + int(m) * 60 + int(s)
+        for h, m, s in re.findall(r" (\d):(\d\d):(\d\d)\r", shown)
+    ]
     assert clocks == sorted(clocks)
     assert abs(clocks[-1] - times[-1]) < 3.0
     assert "embedding karate" in shown
 
 
-def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[subprocess.Popen[str], str, str, dict]:
-    """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was at that moment."""
+def interrupt(
+    folder: Path, *words: object, chunk: int, pause: float
+) -> tuple[subprocess.Popen[str], str, str, dict]:
+    """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was
+    at that moment.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(chunk), str(pause), *map(str, words)],
         cwd=folder,
@@ -115,14 +136,26 @@ def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[s
 
 @pytest.mark.slow
 def test_a_terminal_sees_how_far_the_training_is(tmp_path):
-    words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 12, "--no-report")
+    words = (
+        "embed",
+        "karate",
+        "-o",
+        "club",
+        "--iterations",
+        1_000_000,
+        "--time-limit",
+        12,
+        "--no-report",
+    )
     code, shown = on_terminal(*words, folder=tmp_path)
     assert code == 0, shown
     run = json.loads((tmp_path / "club" / "run.json").read_text())
     # As many iterations as the start leaves time for.
     assert 100 < run["iterations"] < 1_000_000
     total = run["config"]["iterations"]
-    assert re.search(rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown), shown
+    assert re.search(
+        rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown
+    ), shown
 
 
 def test_ctrl_c_saves_the_best_so_far(tmp_path):
@@ -134,7 +167,9 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert run["stopped"] == "interrupted"
     assert 0 < run["iterations"] < 2_000_000
     assert "recall_at_1" in run["measures"]
-    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    going_on = (
+        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    )
     how_long, said = err.splitlines()
     assert how_long.startswith("2000000 iterations at most, in about ")
     assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
@@ -151,7 +186,10 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     words = ("embed", "karate", "-o", "club")
     process, out, err, _ = interrupt(tmp_path, *words, chunk=1, pause=60)
     assert process.returncode == 130
-    assert (out, err) == ("", "interrupted before there was anything to keep: no embedding is saved\n")
+    assert (out, err) == (
+        "",
+        "interrupted before there was anything to keep: no embedding is saved\n",
+    )
     assert not (tmp_path / "club" / "embedding.parquet").exists()
 
 
@@ -161,10 +199,14 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     [
         (
             "select karate --dim 2",
-            "note: karate: directions dropped, asymmetric pairs summed: 7; directed=True (--directed) keeps them\n"
+            "note: karate: directions dropped, asymmetric pairs summed: 7; directed=True "
+            "(--directed) keeps them\n"
             "interrupted: nothing is chosen\n",
         ),
-        ("embed karate --dim 2 -o club", "interrupted while the signature was chosen: no embedding is saved\n"),
+        (
+            "embed karate --dim 2 -o club",
+            "interrupted while the signature was chosen: no embedding is saved\n",
+        ),
     ],
 )
 def test_ctrl_c_ends_the_choice_of_a_geometry(call, monkeypatch, words, said):
@@ -194,7 +236,9 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
         patched.setattr(room, "over_nodes", interrupted)
         result = call("embed karate -o club --iterations 60")
     assert result.exit_code == 130
-    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    going_on = (
+        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    )
     assert result.stderr == f"interrupted in measuring: {going_on}\n"
     run = json.loads(Path("club/run.json").read_text())
     assert run["stopped"] == "reached 60 iterations"
@@ -205,7 +249,11 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
     assert call("embed --resume club").exit_code == 0
     assert "spearman_all_norm" in json.loads(Path("club/run.json").read_text())["measures"]
     assert np.array_equal(Embedding.load("club").points, points)
-    assert sorted(path.name for path in Path("club").iterdir()) == ["embedding.parquet", "report.html", "run.json"]
+    assert sorted(path.name for path in Path("club").iterdir()) == [
+        "embedding.parquet",
+        "report.html",
+        "run.json",
+    ]
 
 
 @pytest.mark.usefixtures("listening")
@@ -221,14 +269,18 @@ def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
 
     monkeypatch.setattr(train, "_embedding", pressed)
     result = call("embed karate -o club --iterations 60")
-    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    going_on = (
+        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    )
     assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")
     assert json.loads(Path("club/run.json").read_text())["stopped"] == "reached 60 iterations"
     assert call("embed --resume club --quiet").exit_code == 0
 
 
 @pytest.mark.usefixtures("listening")
-@pytest.mark.parametrize("becomes", [None, ValueError("in nopython mode pipeline"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "becomes", [None, ValueError("in nopython mode pipeline"), KeyboardInterrupt()]
+)
 def test_ctrl_c_is_seen_whatever_a_compiler_makes_of_it(becomes):
     def work():
         try:
@@ -269,7 +321,9 @@ def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path, club):
     os.close(reader)
     with os.fdopen(writer, "w") as pipe:
         command = [*COMMAND, "rank", str(club), "--all"]
-        result = subprocess.run(command, cwd=tmp_path, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
+        result = subprocess.run(
+            command, cwd=tmp_path, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60
+        )
     assert (result.returncode, result.stderr) == (1, "")
 
 
@@ -277,13 +331,17 @@ def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path, club):
 def test_a_terminal_without_unicode_is_served(tmp_path):
     (tmp_path / "ties.csv").write_text("Zoë,b,1\nb,c,2\n", encoding="utf-8")
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    result = run("embed", "ties.csv", "-o", "club", "--iterations", 5, folder=tmp_path, env=ascii_only)
+    result = run(
+        "embed", "ties.csv", "-o", "club", "--iterations", 5, folder=tmp_path, env=ascii_only
+    )
     assert result.returncode == 0, result.stderr
     assert r"Zo\xeb" in result.stdout
     assert "\x1b" not in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(("words", "code"), [("--help", 0), ("embed --help", 0), ("--version", 0), ("embed --bad", 2)])
+@pytest.mark.parametrize(
+    ("words", "code"), [("--help", 0), ("embed --help", 0), ("--version", 0), ("embed --bad", 2)]
+)
 def test_help_and_mistakes_do_not_wait_for_libraries(words, code):
     heavy = "torch numpy pandas scipy numba pyarrow matplotlib networkx sklearn"
     program = (
@@ -292,7 +350,9 @@ def test_help_and_mistakes_do_not_wait_for_libraries(words, code):
         f"try:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == {code}\n"
         f"print([name for name in {heavy.split()!r} if name in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert result.stdout.splitlines()[-1] == "[]"
 
 
@@ -301,7 +361,9 @@ def test_the_version(call):
     assert (result.exit_code, result.stdout) == (0, f"ultrahyperbolic {__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["", "embed", "rank", "neighbors", "evaluate", "report", "datasets", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["", "embed", "rank", "neighbors", "evaluate", "report", "datasets", "reproduce"]
+)
 def test_help_has_examples_and_says_what_weights_mean(call, command):
     result = call(f"{command} --help")
     assert result.exit_code == 0
@@ -320,10 +382,16 @@ def test_without_a_command_there_is_help(call):
 @pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "cluster"])
 def test_help_is_short_and_help_all_has_every_option(call, command):
     short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
-    shown, known = (set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole))
+    shown, known = (
+        set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole)
+    )
     assert {"--help-all", "--directed", "--json"} <= shown < known
     assert len(shown) <= 16
-    options = {each.opts[-1] for each in get_command(app).commands[command].params if each.opts[0].startswith("-")}
+    options = {
+        each.opts[-1]
+        for each in get_command(app).commands[command].params
+        if each.opts[0].startswith("-")
+    }
     assert (options | {"--help"}) - known <= {"--goal", "--tensorboard"}, "of earlier versions"
 
 
@@ -335,7 +403,10 @@ def test_every_command_has_help_all(call, command):
     result = call(f"{command} --help-all")
     assert (result.exit_code, result.stderr) == (0, "")
     names = "^  (?:-., )?(--[a-z-]+)"
-    shown, known = (set(re.findall(names, text, re.M)) for text in (call(f"{command} --help").stdout, result.stdout))
+    shown, known = (
+        set(re.findall(names, text, re.M))
+        for text in (call(f"{command} --help").stdout, result.stdout)
+    )
     assert {"--help-all", "--help"} <= shown <= known
 
 

@@ -13,7 +13,10 @@ def test_a_product_is_trained_asked_and_gone_on_with(call):
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     assert "embedded on Q^(2,1) x R^2, seed 0, after " in result.stdout
-    assert json.loads(Path("club/run.json").read_text(encoding="utf-8"))["config"]["product"] == "2,1+flat2"
+    assert (
+        json.loads(Path("club/run.json").read_text(encoding="utf-8"))["config"]["product"]
+        == "2,1+flat2"
+    )
     assert isinstance(uh.load("club").manifold, uh.Product)
     assert call("rank club --top 3").exit_code == 0
     near = call("neighbors club 34 --json")
@@ -34,6 +37,9 @@ def test_what_does_not_go_with_it_is_refused(refuse):
     assert refuse("embed karate --product 2,1+flat2 --flat") == twice
     assert refuse("embed karate --product 2,1+flat2 --beta -4") == twice
     assert refuse("embed karate --product 2,1+round2").startswith(
-        "--product must be factors joined by +, each p,q or flat and a dimension, such as 3,1+2,0+flat2"
+        "--product must be factors joined by +, each p,q or flat and a dimension, such as "
+        "3,1+2,0+flat2"
     )
-    assert "cannot train products of geometries" in refuse("embed karate --product 2,1+flat2 --backend numba")
+    assert "cannot train products of geometries" in refuse(
+        "embed karate --product 2,1+flat2 --backend numba"
+    )

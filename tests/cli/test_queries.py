@@ -39,7 +39,15 @@ def test_rank_shows_the_top(call, club):
     top = Embedding.load(club).hierarchy().head(5)
     others = ["by delta", "by strength", "by eigenvector", "by PageRank"]
     assert header == ["rank", "node", "centrality", *others, "club"]
-    columns = ["rank", "node", "delta_rank", "strength_rank", "eigenvector_rank", "pagerank_rank", "club"]
+    columns = [
+        "rank",
+        "node",
+        "delta_rank",
+        "strength_rank",
+        "eigenvector_rank",
+        "pagerank_rank",
+        "club",
+    ]
     assert [row[:2] + row[3:] for row in shown] == top[columns].astype(str).to_numpy().tolist()
     assert [float(row[2]) for row in shown] == pytest.approx(top["centrality"].tolist(), rel=1e-4)
     assert [node for _, node, *_ in shown[:2]] == ["34", "1"]
@@ -60,7 +68,9 @@ def test_rank_as_json(call, club):
 def test_rank_by_delta(call, club):
     header, *shown = rows(call("rank", club, "--by", "delta").stdout)
     assert header[:4] == ["rank", "node", "delta", "by centrality"]
-    assert [node for _, node, *_ in shown] == Embedding.load(club).hierarchy(by="delta")["node"].tolist()[:20]
+    assert [node for _, node, *_ in shown] == Embedding.load(club).hierarchy(by="delta")[
+        "node"
+    ].tolist()[:20]
     deltas = [float(delta) for _, _, delta, *_ in shown]
     assert deltas == sorted(deltas)
 
@@ -69,7 +79,9 @@ def test_without_the_graph_nodes_rank_by_delta_and_it_is_said(call, refuse, club
     loaded = Embedding.load(club)
     Embedding(loaded.ids, loaded.points, loaded.manifold, popularity=loaded.popularity).save("bare")
     result = call("rank bare --top 3 --csv ranking.csv")
-    assert result.stderr.startswith("note: ranked by delta, as the folder does not hold the graph: ")
+    assert result.stderr.startswith(
+        "note: ranked by delta, as the folder does not hold the graph: "
+    )
     header, *shown = rows(result.stdout)
     assert header == ["rank", "node", "delta"]
     assert [node for _, node, _ in shown] == loaded.hierarchy(by="delta")["node"].tolist()[:3]
@@ -82,7 +94,9 @@ def test_without_the_graph_nodes_rank_by_delta_and_it_is_said(call, refuse, club
 
 def test_ranks_that_are_estimated_have_intervals(call, club):
     found = Embedding.load(club)
-    vars(found)["centrality"] = Centrality(-np.arange(34.0), np.full(34, 0.4))  # of which the neighbours overlap
+    vars(found)["centrality"] = Centrality(
+        -np.arange(34.0), np.full(34, 0.4)
+    )  # of which the neighbours overlap
     found.save("large")
     _, *shown, said = call("rank large --top 3").stdout.splitlines()
     assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–2)", "2 (1–3)", "3 (2–4)"]
@@ -90,29 +104,41 @@ def test_ranks_that_are_estimated_have_intervals(call, club):
     told = json.loads(call("rank large --top 2 --json --csv ranking.csv").stdout)
     assert f"in brackets: {told['intervals']}" == said
     assert [(row["rank_low"], row["rank_high"]) for row in told["ranking"]] == [(1, 2), (1, 3)]
-    assert Path("ranking.csv").read_text().startswith("node,rank,rank_low,rank_high,centrality,delta,")
+    assert (
+        Path("ranking.csv").read_text().startswith("node,rank,rank_low,rank_high,centrality,delta,")
+    )
 
 
 def test_a_directed_graph_is_ranked_by_height(call, refuse, club):
-    Path("steps.tsv").write_text("".join(f"{k}\t{j}\t1\n" for k in range(12) for j in range(k + 1, min(k + 4, 12))))
+    Path("steps.tsv").write_text(
+        "".join(f"{k}\t{j}\t1\n" for k in range(12) for j in range(k + 1, min(k + 4, 12)))
+    )
     lines = call("embed steps.tsv --directed -o steps --iterations 20").stdout.splitlines()
     start = lines.index("the highest nodes, from which ties point down:") + 1
     assert lines[start].split() == ["rank", "node", "height", "strength"]
-    assert [line.split()[1] for line in lines[start + 1 : start + 11]] == [str(k) for k in range(10)]
+    assert [line.split()[1] for line in lines[start + 1 : start + 11]] == [
+        str(k) for k in range(10)
+    ]
     header, *shown = rows(call("rank steps").stdout)
     assert header[:5] == ["rank", "node", "height", "by centrality", "by delta"]
     assert [row[:2] for row in shown] == [[str(k + 1), str(k)] for k in range(12)]
     assert call("rank steps --by height").stdout == call("rank steps").stdout
     central = json.loads(call("rank steps --by centrality --json").stdout)["ranking"]
     assert {row["node"] for row in central[:2]} == {"5", "6"}
-    assert refuse("rank", club, "--by", "height").endswith("has no directions: embed the graph with --directed")
+    assert refuse("rank", club, "--by", "height").endswith(
+        "has no directions: embed the graph with --directed"
+    )
 
 
 def test_who_has_a_few_very_strong_ties_comes_first(call):
     rng = np.random.default_rng(0)
     ends = rng.integers(0, 20, (80, 2))
-    ties = {(min(pair), max(pair)): rng.integers(1, 6) for pair in ends.tolist() if pair[0] != pair[1]}
-    lines = [f"p{i}\tp{j}\t{weight}" for (i, j), weight in ties.items()] + [f"Anna\tp{k}\t500" for k in range(4)]
+    ties = {
+        (min(pair), max(pair)): rng.integers(1, 6) for pair in ends.tolist() if pair[0] != pair[1]
+    }
+    lines = [f"p{i}\tp{j}\t{weight}" for (i, j), weight in ties.items()] + [
+        f"Anna\tp{k}\t500" for k in range(4)
+    ]
     Path("ties.tsv").write_text("\n".join(lines) + "\n")
     told = call("embed ties.tsv -o people --iterations 60").stdout.splitlines()
     assert told[told.index("the most central nodes:") + 2].split()[:2] == ["1", "Anna"]
@@ -125,11 +151,17 @@ def test_evaluate_says_what_the_points_do_not_show(call):
     Embedding(ids, points, manifold).save("random")
     lines = call("evaluate random --graph karate").stdout.splitlines()
     notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
-    assert notes == reservations(json.loads(call("evaluate random --graph karate --json").stdout)["measures"])
+    assert notes == reservations(
+        json.loads(call("evaluate random --graph karate --json").stdout)["measures"]
+    )
     assert notes[0].startswith("the fit is poor: ")
     assert [line.split()[0] for line in lines[3:8]] == [
-        "map", "recall_at_1", "violated_orders", "tie_order", "delta_centrality"
-    ]  # fmt: skip
+        "map",
+        "recall_at_1",
+        "violated_orders",
+        "tie_order",
+        "delta_centrality",
+    ]
 
 
 def test_neighbors(call, club):
@@ -137,7 +169,9 @@ def test_neighbors(call, club):
     header, *shown = rows(call("neighbors", club, "34", "-k", 4).stdout)
     assert header == ["node", "distance", "weight", "club"]
     assert [node for node, *_ in shown] == expected["node"].tolist()
-    assert [float(far) for _, far, *_ in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
+    assert [float(far) for _, far, *_ in shown] == pytest.approx(
+        expected["distance"].tolist(), abs=1e-4
+    )
     assert [float(weight) for *_, weight, _ in shown] == expected["weight"].tolist()
     said = json.loads(call("neighbors", club, "34", "-k", 4, "--json").stdout)
     about = {"folder": str(club), "node": "34"}
@@ -155,7 +189,9 @@ def test_tuples_can_be_asked_for(call):
 
 def test_infinite_ids_are_told_in_strict_json(call):
     ids = [math.inf, 1.5, -math.inf]
-    pq.write_table(pa.table({"source": ids[:-1], "target": ids[1:], "weight": [1.0, 2.0]}), "ties.parquet")
+    pq.write_table(
+        pa.table({"source": ids[:-1], "target": ids[1:], "weight": [1.0, 2.0]}), "ties.parquet"
+    )
     said = call("embed ties.parquet -o club --iterations 5 --json").stdout
     top = [row["node"] for row in json.loads(said, parse_constant=pytest.fail)["top"]]
     assert sorted(top, key=str) == ["-Infinity", 1.5, "Infinity"]
@@ -165,7 +201,9 @@ def test_infinite_ids_are_told_in_strict_json(call):
         {"Infinity": "inf", "-Infinity": "-inf"}.get(node, str(node)) for node in top
     ]
     for name in ("-inf", "-Infinity"):
-        near = json.loads(call("neighbors", "club", "--json", "--", name).stdout, parse_constant=pytest.fail)
+        near = json.loads(
+            call("neighbors", "club", "--json", "--", name).stdout, parse_constant=pytest.fail
+        )
         assert near["node"] == "-Infinity"
         assert {row["node"] for row in near["neighbors"]} == {"Infinity", 1.5}
 
@@ -196,7 +234,12 @@ def test_evaluate_measures_by_the_graph(call, club):
     points = torch.from_numpy(embedding.points.copy())
     expected = evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
     said = json.loads(call("evaluate", club, "--graph", "karate", "--json").stdout)
-    assert said == {"folder": str(club), "graph": "karate", "trained_on_it": True, "measures": expected}
+    assert said == {
+        "folder": str(club),
+        "graph": "karate",
+        "trained_on_it": True,
+        "measures": expected,
+    }
     assert said["measures"] == embedding.run["measures"]
 
 
@@ -214,17 +257,26 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     by_name = {line.split()[0]: line.split()[1:] for line in rows}
     beside = ("_norm", "_pagerank", "_centrality")
     of_the_graph = ("transitivity", "open_wedges")
-    compared = {name + side for name in ("spearman_all", "spearman_top5", "spearman_top10") for side in beside}
+    compared = {
+        name + side
+        for name in ("spearman_all", "spearman_top5", "spearman_top10")
+        for side in beside
+    }
     assert set(by_name) == measures.keys() - compared - {*of_the_graph}
     for name, (best, value, *words) in by_name.items():
         assert best == {"violated": "0", "precision": "<=1"}.get(name.partition("_")[0], "1")
         assert float(value) == pytest.approx(measures[name], abs=1e-4)
         assert words, f"{name} is not explained"
     title, header, *rows = others.splitlines()
-    assert (title, header.split()) == ("ρ of other rankings:", ["measure", "norm", "PageRank", "centrality"])
+    assert (title, header.split()) == (
+        "ρ of other rankings:",
+        ["measure", "norm", "PageRank", "centrality"],
+    )
     assert [line.split()[0] for line in rows] == ["spearman_all", "spearman_top5", "spearman_top10"]
     for name, *values in map(str.split, rows):
-        assert list(map(float, values)) == pytest.approx([measures[name + suffix] for suffix in beside], abs=1e-4)
+        assert list(map(float, values)) == pytest.approx(
+            [measures[name + suffix] for suffix in beside], abs=1e-4
+        )
 
 
 def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
@@ -232,10 +284,19 @@ def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
     ends = [(graph.ids[i], graph.ids[j]) for i, j in graph.edges]
     lines = [f"{a};{b};{w:g}" for (a, b), w in zip(ends, graph.weights, strict=True)]
     Path("club.txt").write_text("\n".join(reversed(lines)))
-    said = json.loads(call("evaluate", club, "--graph", "club.txt", "--delimiter", ";", "--json").stdout)
+    said = json.loads(
+        call("evaluate", club, "--graph", "club.txt", "--delimiter", ";", "--json").stdout
+    )
     expected = Embedding.load(club).run["measures"]
     # PageRank sums in another order, and equal strengths are taken in the order of the nodes.
-    for name in ("violated_orders", "violated_orders_all", "recall_at_1", "map", "mean_rank", "spearman_all"):
+    for name in (
+        "violated_orders",
+        "violated_orders_all",
+        "recall_at_1",
+        "map",
+        "mean_rank",
+        "spearman_all",
+    ):
         assert said["measures"][name] == pytest.approx(expected[name])
     assert said["trained_on_it"] is False  # the order of the nodes is part of a graph
 
@@ -286,7 +347,10 @@ def test_datasets(call, monkeypatch):
 
 def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_path):
     def here(name: str) -> bool:
-        return {row["name"]: row["available"] for row in json.loads(call("datasets --json").stdout)["datasets"]}[name]
+        return {
+            row["name"]: row["available"]
+            for row in json.loads(call("datasets --json").stdout)["datasets"]
+        }[name]
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
@@ -325,7 +389,9 @@ def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
         (row["node"], row["delta"], row["rank"]) for row in ranking
     ]
     call("neighbors club =1+1 -k 2 --csv near.csv")
-    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance", "weight", "connected"]] * 2
+    assert [list(row) for row in read_table(Path("near.csv"))] == [
+        ["node", "distance", "weight", "connected"]
+    ] * 2
 
 
 def test_a_table_that_cannot_be_written_is_named(refuse, club):
@@ -336,23 +402,38 @@ def test_a_table_that_cannot_be_written_is_named(refuse, club):
 
 def test_neighbors_are_ordered_by_the_distance_that_is_shown(call):
     call("embed karate -o popular --iterations 60 --quiet --no-report")
-    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == ["node", "distance", "weight", "club"]
+    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == [
+        "node",
+        "distance",
+        "weight",
+        "club",
+    ]
     rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
     distances = [row["distance"] for row in rows]
     assert distances == sorted(distances)
     assert all((row["weight"] > 0) == row["connected"] for row in rows)
     assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
-    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,weight,connected,club"
+    assert (
+        Path("near.csv").read_text(encoding="utf-8").splitlines()[0]
+        == "node,distance,weight,connected,club"
+    )
 
 
-NODES = "id,label,age,city\nv,Valjean,46,Digne\nj,Javert,52,Paris\nc,Cosette,8,Paris\nm,Cosette,20,\n"
+NODES = (
+    "id,label,age,city\nv,Valjean,46,Digne\nj,Javert,52,Paris\nc,Cosette,8,Paris\nm,Cosette,20,\n"
+)
 
 
 @pytest.fixture
 def cast(call):
     Path("ties.csv").write_text("v,j,3\nv,c,9\nj,m,1\nc,m,4\n")
     Path("nodes.csv").write_text(NODES)
-    assert call("embed ties.csv --nodes nodes.csv -o cast --iterations 20 --quiet --no-report").exit_code == 0
+    assert (
+        call(
+            "embed ties.csv --nodes nodes.csv -o cast --iterations 20 --quiet --no-report"
+        ).exit_code
+        == 0
+    )
 
 
 @pytest.mark.usefixtures("cast")
@@ -360,16 +441,28 @@ def test_labels_and_columns_of_nodes_are_shown_and_labels_taken(call, refuse):
     header, *shown = rows(call("rank cast").stdout)
     others = ["by delta", "by strength", "by eigenvector", "by PageRank"]
     assert header == ["rank", "node", "label", "centrality", *others, "age", "city"]
-    assert {tuple(row[1:3]) for row in shown} == {("v", "Valjean"), ("j", "Javert"), ("c", "Cosette"), ("m", "Cosette")}
+    assert {tuple(row[1:3]) for row in shown} == {
+        ("v", "Valjean"),
+        ("j", "Javert"),
+        ("c", "Cosette"),
+        ("m", "Cosette"),
+    }
     said = json.loads(call("neighbors cast Valjean -k 3 --json").stdout)
     assert (said["node"], said["label"]) == ("v", "Valjean")
     assert said["neighbors"] == Embedding.load("cast").neighbors("v", k=3).to_dict("records")
-    assert {row["node"]: row["connected"] for row in said["neighbors"]} == {"c": True, "j": True, "m": False}
+    assert {row["node"]: row["connected"] for row in said["neighbors"]} == {
+        "c": True,
+        "j": True,
+        "m": False,
+    }
     assert {row["node"]: (row["age"], row["city"]) for row in said["neighbors"]}["m"] == (20, "")
     assert refuse("neighbors cast Cosette") == (
         "cast: the label 'Cosette' is ambiguous: 2 nodes have it ('c', 'm'); use an id"
     )
-    assert refuse("neighbors cast Valjan") == "cast: no node 'Valjan' in this embedding; did you mean Valjean?"
+    assert (
+        refuse("neighbors cast Valjan")
+        == "cast: no node 'Valjan' in this embedding; did you mean Valjean?"
+    )
 
 
 @pytest.mark.usefixtures("cast")
@@ -382,7 +475,13 @@ def test_queries_answer_without_torch_and_pandas():
         "app(sys.argv[1:], standalone_mode=False)\n"
         "assert not {'torch', 'pandas', 'numba', 'scipy'} & set(sys.modules)\n"
     )
-    for words in (["rank", "cast", "--csv", "r.csv"], ["neighbors", "cast", "Javert"], ["rank", "cast", "--json"]):
-        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=60)
+    for words in (
+        ["rank", "cast", "--csv", "r.csv"],
+        ["neighbors", "cast", "Javert"],
+        ["rank", "cast", "--json"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=60
+        )
         assert done.returncode == 0, done.stderr
         assert "Valjean" in done.stdout

@@ -14,7 +14,9 @@ TIES = "who,whom,calls\nann,bob,2\nbob,cid,1\ncid,dan,4\ndan,ann,3\nbob,dan,1\n"
 
 def page_data(folder: str | Path) -> dict:
     text = (Path(folder) / "report.html").read_text(encoding="utf-8")
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1]
+    )
 
 
 def test_embed_writes_it_with_the_command(call):
@@ -23,7 +25,9 @@ def test_embed_writes_it_with_the_command(call):
     assert said["files"][-1] == "club/report.html"
     assert page_data("club")["nodes"]["name"] == Embedding.load("club").hierarchy()["node"].tolist()
     assert json.loads(Path("club/run.json").read_text())["command"] == f"ultrahyperbolic {command}"
-    assert f"<code>ultrahyperbolic {command}</code>" in Path("club/report.html").read_text(encoding="utf-8")
+    assert f"<code>ultrahyperbolic {command}</code>" in Path("club/report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_command_is_one_that_a_shell_reads_back(call):
@@ -32,7 +36,9 @@ def test_the_command_is_one_that_a_shell_reads_back(call):
     command = json.loads(Path("it's/run.json").read_text())["command"]
     shutil.move("it's", "first")
     assert call(command.removeprefix("ultrahyperbolic ")).exit_code == 0
-    assert Path("first/embedding.parquet").read_bytes() == Path("it's/embedding.parquet").read_bytes()
+    assert (
+        Path("first/embedding.parquet").read_bytes() == Path("it's/embedding.parquet").read_bytes()
+    )
 
 
 def test_it_can_be_left_out(call):
@@ -60,7 +66,9 @@ def test_the_title_of_the_report_can_be_given(call):
 
 def test_the_title_is_remembered_until_another_is_given(call):
     def heading() -> str:
-        return re.search("<title>(.*?)</title>", Path("club/report.html").read_text(encoding="utf-8"))[1]
+        return re.search(
+            "<title>(.*?)</title>", Path("club/report.html").read_text(encoding="utf-8")
+        )[1]
 
     call("embed karate -o club --iterations 5 --quiet --title First --no-report")
     call("report club")
@@ -86,7 +94,10 @@ def test_report_writes_the_same_page_again(call):
     before = page_data("club")
     Path("club/report.html").unlink()
     result = call("report club")
-    assert (result.stdout, result.stderr) == ("report, to open in a browser: club/report.html\n", "")
+    assert (result.stdout, result.stderr) == (
+        "report, to open in a browser: club/report.html\n",
+        "",
+    )
     assert page_data("club") == before
     assert before["edges"] is not None
     assert json.loads(call("report club --json").stdout)["report"] == "club/report.html"
@@ -110,19 +121,28 @@ def test_where_the_graph_is_not_at_hand_the_ties_of_the_folder_are_drawn(call, c
     result = call("report club")
     assert result.exit_code == 0
     assert result.stderr.startswith(f"note: {why}")
-    assert result.stderr.endswith("the report has the ties that were embedded; to read others, pass --graph\n")
+    assert result.stderr.endswith(
+        "the report has the ties that were embedded; to read others, pass --graph\n"
+    )
     assert page_data("club")["edges"] is not None
-    assert call("report club --graph copy.csv").stderr == "note: columns: 'who' – 'whom', weight 'calls'\n"
+    assert (
+        call("report club --graph copy.csv").stderr
+        == "note: columns: 'who' – 'whom', weight 'calls'\n"
+    )
     assert page_data("club")["edges"] is not None
 
 
-@pytest.mark.parametrize("moved", ["nothing", "the folder", "both", "the folder, and another file is here"])
+@pytest.mark.parametrize(
+    "moved", ["nothing", "the folder", "both", "the folder, and another file is here"]
+)
 def test_the_graph_is_found_from_anywhere(call, tmp_path, monkeypatch, moved):
     Path("project/data").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project")
     Path("data/ties.csv").write_text(TIES)
     Path("data/nodes.txt").write_text("eve\ndan\ncid\nbob\nann\n")
-    call("embed data/ties.csv -o out/club --iterations 5 --quiet --nodes data/nodes.txt --no-report")
+    call(
+        "embed data/ties.csv -o out/club --iterations 5 --quiet --nodes data/nodes.txt --no-report"
+    )
     monkeypatch.chdir(tmp_path)
     folder = Path("project/out/club")
     if moved == "both":

@@ -23,7 +23,9 @@ class Recorded:
     seeded: bool = True
     told: dict[str, object] = field(default_factory=dict)
 
-    def run(self, seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:
+    def run(
+        self, seeds: int | None, output: Path, quiet: bool, **options: object
+    ) -> dict[str, float]:
         self.told = options
         if self.error is not None:
             raise self.error
@@ -43,7 +45,10 @@ def target(monkeypatch):
 def test_it_runs_the_target(call, target):
     result = call("reproduce table1 --seeds 3 -o results --json figures.json")
     assert (result.exit_code, result.stdout) == (0, "seeds 3, into results\n")
-    assert json.loads(Path("figures.json").read_text()) == {"R4_first_leader_mean": 1.5, "seeds": 3.0}
+    assert json.loads(Path("figures.json").read_text()) == {
+        "R4_first_leader_mean": 1.5,
+        "seeds": 3.0,
+    }
     assert Path("results/table.md").exists()
 
 
@@ -54,13 +59,18 @@ def test_its_defaults(call, target):
 
 
 def test_json_on_stdout_is_all_there_is(call, target):
-    assert json.loads(call("reproduce table1 --json -").stdout) == {"R4_first_leader_mean": 1.5, "seeds": 0.0}
+    assert json.loads(call("reproduce table1 --json -").stdout) == {
+        "R4_first_leader_mean": 1.5,
+        "seeds": 0.0,
+    }
 
 
 def test_without_a_target_all_are_named(call):
     result = call("reproduce")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["target", *paper.TARGETS]
-    assert {"table1", "table2", "table3", "figure1", "figure2", "figure3", "timing"} <= set(paper.TARGETS)
+    assert {"table1", "table2", "table3", "figure1", "figure2", "figure3", "timing"} <= set(
+        paper.TARGETS
+    )
     assert all(found.description in result.stdout for found in paper.TARGETS.values())
 
 
@@ -87,13 +97,22 @@ def test_options_of_the_training(call, refuse, target):
 
 def test_options_a_target_does_not_know(refuse):
     assert (
-        refuse("reproduce figure1 --seeds 3") == "--seeds does not apply to figure1, which trains nothing: leave it out"
+        refuse("reproduce figure1 --seeds 3")
+        == "--seeds does not apply to figure1, which trains nothing: leave it out"
     )
-    assert refuse("reproduce table1 --loss sampled") == "--loss applies to table2 and table3 only: leave it out"
-    assert refuse("reproduce timing --iterations 3") == "--iterations applies to table2 and table3 only: leave it out"
+    assert (
+        refuse("reproduce table1 --loss sampled")
+        == "--loss applies to table2 and table3 only: leave it out"
+    )
+    assert (
+        refuse("reproduce timing --iterations 3")
+        == "--iterations applies to table2 and table3 only: leave it out"
+    )
 
 
-@pytest.mark.parametrize("error", [GraphError("nips: cannot download"), ImportError("drawing needs matplotlib")])
+@pytest.mark.parametrize(
+    "error", [GraphError("nips: cannot download"), ImportError("drawing needs matplotlib")]
+)
 def test_what_a_target_lacks_is_told(refuse, target, error):
     target.error = error
     assert refuse("reproduce table1") == str(error)
@@ -108,8 +127,12 @@ def test_a_single_seed_may_be_refused_but_bugs_show(call, refuse, target):
 
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_it_without_figures(call, target, monkeypatch):
-    def interrupted(seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:
-        with contextlib.suppress(KeyboardInterrupt):  # as a training does, which returns its best so far
+    def interrupted(
+        seeds: int | None, output: Path, quiet: bool, **options: object
+    ) -> dict[str, float]:
+        with contextlib.suppress(
+            KeyboardInterrupt
+        ):  # as a training does, which returns its best so far
             os.kill(os.getpid(), signal.SIGINT)
         return {"R4_first_leader_mean": 99.0}
 

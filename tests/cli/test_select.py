@@ -27,9 +27,14 @@ def test_select_prints_plots_and_writes(call):
     assert "fits best" in result.stdout
     assert "Gromov's δ" in result.stdout
     assert "26 % of its wedges are closed by a triangle and 74 % are open" in result.stdout
-    assert {row["geometry"] for row in json.loads(Path("chosen/select.json").read_text())["rows"]} == {
-        "Q^{2,0}", "Q^{1,1}", "Q^{0,2}", "R^2",
-    }  # fmt: skip
+    assert {
+        row["geometry"] for row in json.loads(Path("chosen/select.json").read_text())["rows"]
+    } == {
+        "Q^{2,0}",
+        "Q^{1,1}",
+        "Q^{0,2}",
+        "R^2",
+    }
     assert Path("chosen/select.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -47,13 +52,17 @@ def test_a_comparison_fits_into_a_time_limit(call, refuse):
 
 def test_the_score_and_held_out_ties(call):
     said = json.loads(call("select karate --dim 1 --iterations 8 --json").stdout)
-    assert all(row["score"] == pytest.approx((row["map"] + row["tie_order"]) / 2.0) for row in said["rows"])
+    assert all(
+        row["score"] == pytest.approx((row["map"] + row["tie_order"]) / 2.0) for row in said["rows"]
+    )
     result = call("select karate --dim 1 --by links --seeds 2 --held-out 0.2 --iterations 8")
     assert "held-out ties nearer" in result.stdout
 
 
 def test_select_names_what_embed_takes(call):
-    named = json.loads(call("select karate --dim 2 --seed 5 --iterations 40 --json").stdout)["winner"]
+    named = json.loads(call("select karate --dim 2 --seed 5 --iterations 40 --json").stdout)[
+        "winner"
+    ]
     call("embed karate --dim 2 --seed 5 --iterations 40 -o club")
     assert json.loads(Path("club/run.json").read_text())["select"]["winner"] == named
 
@@ -67,10 +76,14 @@ def no_training(monkeypatch):
 
 @pytest.mark.parametrize("words", ["select karate --dim 2", "embed karate --dim 2", "embed karate"])
 def test_devices_that_are_not_there_are_refused(refuse, no_training, words):
-    assert refuse(f"{words} --device nonsense").startswith("--device nonsense: torch knows none of that name")
+    assert refuse(f"{words} --device nonsense").startswith(
+        "--device nonsense: torch knows none of that name"
+    )
     assert refuse(f"{words} --device meta").startswith("--device meta: nothing is computed there")
     if not torch.cuda.is_available():
-        assert refuse(f"{words} --device cuda").startswith("--device cuda: torch finds no CUDA device here")
+        assert refuse(f"{words} --device cuda").startswith(
+            "--device cuda: torch finds no CUDA device here"
+        )
         assert "triton" in refuse(f"{words} --backend triton")
 
 
@@ -100,9 +113,19 @@ def test_a_comparison_that_does_not_fit_is_one_line(refuse, no_training, monkeyp
 @pytest.mark.parametrize(
     ("seeds", "near", "said"),
     [
-        (3, [], "Q^{3,1} fits best, more than two standard errors over the 3 seeds ahead of what was kept"),
+        (
+            3,
+            [],
+            "Q^{3,1} fits best, more than two standard errors over the 3 seeds ahead of what was "
+            "kept",
+        ),
         (3, ["R^4"], "Q^{3,1} fits best; within two standard errors over the 3 seeds: R^4"),
-        (1, [], "Q^{3,1} fits best; one seed cannot tell how much of a difference is noise: try --seeds 5"),
+        (
+            1,
+            [],
+            "Q^{3,1} fits best; one seed cannot tell how much of a difference is noise: try "
+            "--seeds 5",
+        ),
     ],
 )
 def test_the_verdict_says_what_was_compared(seeds, near, said):
@@ -112,8 +135,12 @@ def test_the_verdict_says_what_was_compared(seeds, near, said):
 
 def test_bad_options_are_refused(refuse):
     assert "--dim two" in refuse("select karate --dim two")
-    assert "--held-out 1: a share between 0 and 1" in refuse("select karate --by links --held-out 1")
-    assert "--held-out 0.2: ties are held out with --by links only" in refuse("select karate --held-out 0.2")
+    assert "--held-out 1: a share between 0 and 1" in refuse(
+        "select karate --by links --held-out 1"
+    )
+    assert "--held-out 0.2: ties are held out with --by links only" in refuse(
+        "select karate --held-out 0.2"
+    )
     assert "'nodes' is not one of 'graph', 'links'" in refuse("select karate --by nodes")
     Path("pair.tsv").write_text("a\tb\nb\tc\n")
     assert "a graph of 2 can spare none" in refuse("select pair.tsv --by links")
@@ -129,7 +156,9 @@ def test_embed_with_a_dimension_selects(call):
     assert (config["flat"] or config["p"] + config["q"]) == 2
 
 
-@pytest.mark.parametrize("command", ["embed karate --signature 1,1 --no-report --overwrite", "select karate --dim 1"])
+@pytest.mark.parametrize(
+    "command", ["embed karate --signature 1,1 --no-report --overwrite", "select karate --dim 1"]
+)
 def test_the_goal_of_earlier_versions_is_taken_with_a_note(call, command):
     said = f"{command} --goal neighbors --iterations 3"
     assert call(said).stderr.count("note: --goal no longer changes anything") == 1

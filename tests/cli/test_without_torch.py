@@ -1,4 +1,6 @@
-"""Where torch cannot be imported: the quick start, the ten tasks, the report and the rest of what needs none run."""
+"""Where torch cannot be imported: the quick start, the ten tasks, the report and the rest of what
+needs none run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ import ultrahyperbolic as uh
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ("README.md", "docs/start.md", "docs/ten-tasks.md")
-# No torch, as in an environment that does not have it; and every command of the lines of standard input.
+# No torch, as in an environment that does not have it; and every command of the lines of standard
+# input.
 SCRIPT = """
 import json, shlex, sys
 
@@ -68,7 +71,9 @@ def run(lines, folder):
     """The exit codes of commands, and all that was said on stderr."""
     pytest.importorskip("numba")
     command = [sys.executable, "-c", SCRIPT]
-    found = subprocess.run(command, input="\n".join(lines), cwd=folder, capture_output=True, text=True)
+    found = subprocess.run(
+        command, input="\n".join(lines), cwd=folder, capture_output=True, text=True
+    )
     codes = {}
     for line in found.stderr.splitlines():
         if line.startswith('["'):
@@ -103,7 +108,9 @@ def test_what_needs_torch_says_what_to_install(tmp_path):
     lines = [f"ultrahyperbolic {line}" for line in REFUSED.split("\n") if line]
     codes, said = run(lines, tmp_path)
     assert set(codes.values()) == {2}, said
-    assert said.count("needs torch, which is not installed: pip install 'ultrahyperbolic[torch]'") == len(lines)
+    assert said.count(
+        "needs torch, which is not installed: pip install 'ultrahyperbolic[torch]'"
+    ) == len(lines)
 
 
 PYTHON = """
@@ -133,7 +140,9 @@ for ask in (lambda: uh.PseudoHyperboloid, lambda: uh.nn, lambda: uh.minimize, la
 def test_python_says_it_too(tmp_path):
     pytest.importorskip("numba")
     script = SCRIPT.partition("from ultrahyperbolic.cli")[0] + PYTHON
-    found = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    found = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
     assert found.returncode == 0, found.stderr
 
 
@@ -150,5 +159,7 @@ assert "torch" in sys.modules
 
 def test_torch_is_not_loaded_before_it_is_needed(tmp_path):
     pytest.importorskip("numba")
-    found = subprocess.run([sys.executable, "-c", LOADED], cwd=tmp_path, capture_output=True, text=True)
+    found = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=tmp_path, capture_output=True, text=True
+    )
     assert found.returncode == 0, found.stderr

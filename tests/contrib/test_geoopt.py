@@ -19,7 +19,12 @@ from geoopt.optim import (  # noqa: E402
 
 from ultrahyperbolic.contrib.geoopt import as_geoopt  # noqa: E402
 
-MANIFOLDS = [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(4, 0), uh.Euclidean(4)]
+MANIFOLDS = [
+    uh.PseudoHyperboloid(2, 2),
+    uh.PseudoHyperboloid(3, 1, -4.0),
+    uh.PseudoHyperboloid(4, 0),
+    uh.Euclidean(4),
+]
 
 
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=lambda M: M._label())

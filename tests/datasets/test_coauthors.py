@@ -48,7 +48,9 @@ def serve(home, monkeypatch):
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setattr(coauthors, "_URL", f"http://127.0.0.1:{server.server_port}/nips_edges.txt")
+        monkeypatch.setattr(
+            coauthors, "_URL", f"http://127.0.0.1:{server.server_port}/nips_edges.txt"
+        )
         return requests
 
     yield serve
@@ -69,11 +71,15 @@ def test_by_path(tmp_path):
     assert nips(path, weighted=False) == graph.unweighted()
 
 
-@pytest.mark.parametrize("content", ["", "1 2\n", "0 1 1\n", "a b c\n", "1 2 3 4\n", "1 2 0\n", "1 2 1.5\n"])
+@pytest.mark.parametrize(
+    "content", ["", "1 2\n", "0 1 1\n", "a b c\n", "1 2 3 4\n", "1 2 0\n", "1 2 1.5\n"]
+)
 def test_another_kind_of_file_is_refused(tmp_path, content):
     path = tmp_path / "mine.txt"
     path.write_text(content)
-    with pytest.raises(GraphError, match=r"mine\.txt: not a list of 'author author papers'") as refused:
+    with pytest.raises(
+        GraphError, match=r"mine\.txt: not a list of 'author author papers'"
+    ) as refused:
         nips(path)
     assert "\n" not in str(refused.value)
 
@@ -88,7 +94,9 @@ def test_by_the_data_folder(home, monkeypatch):
     monkeypatch.setenv(coauthors.DATA_FOLDER, str(home))
     assert nips().n_edges == 3
     (home / "nips_edges.txt").write_bytes(SMALL.replace(b"3", b"4"))
-    with pytest.raises(GraphError, match=r"nips_edges\.txt: not the file of the paper: its size or sha256 differs"):
+    with pytest.raises(
+        GraphError, match=r"nips_edges\.txt: not the file of the paper: its size or sha256 differs"
+    ):
         nips()
 
 
@@ -102,7 +110,9 @@ def test_downloaded_once(serve, home):
     assert (cache / "nips_edges.txt").read_bytes() == SMALL
 
 
-@pytest.mark.parametrize("content", [SMALL.replace(b"3", b"4"), SMALL[:-1], SMALL + b"1 3 1\n", b"", b"<html></html>"])
+@pytest.mark.parametrize(
+    "content", [SMALL.replace(b"3", b"4"), SMALL[:-1], SMALL + b"1 3 1\n", b"", b"<html></html>"]
+)
 def test_a_wrong_download_is_refused_and_not_kept(serve, home, content):
     serve(content)
     with pytest.raises(GraphError, match="not the file of the paper"):
@@ -145,7 +155,13 @@ def test_offline_the_message_says_what_to_put_where(home, serve):
         nips()
     message = str(refused.value)
     assert "\n" not in message
-    for part in ("cannot download", "ULTRAHYPERBOLIC_DATA", "nips_edges.txt", str(home / "cache"), "give its path"):
+    for part in (
+        "cannot download",
+        "ULTRAHYPERBOLIC_DATA",
+        "nips_edges.txt",
+        str(home / "cache"),
+        "give its path",
+    ):
         assert part in message
     serve(b"gone", status=404)
     with pytest.raises(GraphError, match=r"cannot download .*404"):

@@ -20,10 +20,14 @@ def test_davis_is_networkxs():
     assert graph == Graph.from_networkx(original)
     assert (graph.n_nodes, graph.n_edges) == (32, 89)
     assert [
-        node for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True) if kind == "woman"
+        node
+        for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True)
+        if kind == "woman"
     ] == original.graph["top"]
     assert [
-        node for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True) if kind == "event"
+        node
+        for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True)
+        if kind == "event"
     ] == original.graph["bottom"]
 
 

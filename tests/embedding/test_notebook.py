@@ -41,7 +41,18 @@ def read(embedding):
     reader.feed(embedding._repr_html_())
     reader.close()
     assert reader.open == []
-    assert reader.tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "i", "sup"}
+    assert reader.tags <= {
+        "div",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "i",
+        "sup",
+    }
     return reader.cells
 
 
@@ -65,13 +76,19 @@ def test_whom_the_ranking_lists_first_is_said():
     ties = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "c")]
     bare = Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2))
     assert captions(embed(ties, **few))[1] == "The most central nodes"
-    assert captions(embed(Graph.from_edges(ties, directed=True), **few))[1].startswith("The highest nodes")
+    assert captions(embed(Graph.from_edges(ties, directed=True), **few))[1].startswith(
+        "The highest nodes"
+    )
     assert captions(bare)[1] == "The nodes of smallest delta"
 
 
 def test_notes_say_what_the_points_do_not_show():
     def shown(**measures):
-        return read(Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2), {"measures": measures}))
+        return read(
+            Embedding(
+                list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2), {"measures": measures}
+            )
+        )
 
     assert "hardly nearer than chance" in " ".join(shown(tie_order=0.5))
     assert "note" not in shown(spearman_all=0.1, tie_order=0.6)
@@ -81,12 +98,24 @@ def test_ranks_that_are_estimated_have_intervals():
     embedding = Embedding(list("abc"), np.arange(6.0).reshape(3, 2), Euclidean(2))
     vars(embedding)["centrality"] = Centrality(np.array([1.0, 5.0, 4.9]), np.array([0.0, 0.1, 0.2]))
     cells = read(embedding)
-    assert [cells[cells.index("centrality") + 1 + 3 * k] for k in range(3)] == ["1 (1–2)", "2 (1–2)", "3 (3–3)"]
+    assert [cells[cells.index("centrality") + 1 + 3 * k] for k in range(3)] == [
+        "1 (1–2)",
+        "2 (1–2)",
+        "3 (3–3)",
+    ]
 
 
 def test_ids_are_text():
-    ids = ["<script>alert(1)</script>", "&lt;", '"><img src=x onerror=y>', "x" * 500, "</td></table>"]
-    embedding = Embedding(ids, np.arange(10.0).reshape(5, 2), Euclidean(2), {"graph": {"source": "<b>"}, "seed": 0})
+    ids = [
+        "<script>alert(1)</script>",
+        "&lt;",
+        '"><img src=x onerror=y>',
+        "x" * 500,
+        "</td></table>",
+    ]
+    embedding = Embedding(
+        ids, np.arange(10.0).reshape(5, 2), Euclidean(2), {"graph": {"source": "<b>"}, "seed": 0}
+    )
     cells = read(embedding)
     assert {ids[0], ids[1], ids[2], ids[4], "x" * 79 + "…", "<b>", "R2"} <= set(cells)
 
@@ -104,4 +133,6 @@ def test_showing_starts_no_long_work(monkeypatch):
 
 def test_of_a_large_graph_the_ranking_is_shown_after_training(monkeypatch):
     monkeypatch.setattr(html, "_SUMMED_NODES", 33)
-    assert captions(embed(datasets.karate(), p=2, q=1, iterations=5, quiet=True))[1:] == ["The most central nodes"]
+    assert captions(embed(datasets.karate(), p=2, q=1, iterations=5, quiet=True))[1:] == [
+        "The most central nodes"
+    ]

@@ -1,4 +1,6 @@
-"""Nodes rank by their centrality, by height in directed graphs, or by δ; ranks that are estimates have intervals."""
+"""Nodes rank by their centrality, by height in directed graphs, or by δ; ranks that are estimates
+have intervals.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +77,20 @@ def test_no_seed_and_no_folder_changes_the_ranking(tmp_path):
 
 def test_delta_ranks_where_it_is_asked_for(plain):
     table = plain.hierarchy(by="delta")
-    assert list(table) == ["node", "rank", "centrality", "delta", "centrality_rank", *OTHERS, "club"]
+    assert list(table) == [
+        "node",
+        "rank",
+        "centrality",
+        "delta",
+        "centrality_rank",
+        *OTHERS,
+        "club",
+    ]
     assert table["delta"].is_monotonic_increasing
     assert table["rank"].tolist() == list(range(1, 35))
-    assert table["centrality_rank"].tolist() == [plain.rank[plain.index(node)] for node in table["node"]]
+    assert table["centrality_rank"].tolist() == [
+        plain.rank[plain.index(node)] for node in table["node"]
+    ]
 
 
 def test_delta_ranks_where_the_graph_is_not_known(plain):
@@ -86,7 +98,9 @@ def test_delta_ranks_where_the_graph_is_not_known(plain):
     assert (bare.centrality, ranked_by(bare)) == (None, "delta")
     assert bare.rank.tolist() == places(-plain.delta)
     assert list(bare.hierarchy()) == ["node", "rank", "delta"]
-    with pytest.raises(ValueError, match="needs the graph, which this embedding does not know: rank by delta"):
+    with pytest.raises(
+        ValueError, match="needs the graph, which this embedding does not know: rank by delta"
+    ):
         bare.hierarchy(by="centrality")
 
 
@@ -104,7 +118,9 @@ def test_height_ranks_a_directed_graph():
 
 
 def test_what_nobody_can_rank_by_is_refused(plain):
-    with pytest.raises(ValueError, match="by must be one of centrality, delta, height, got 'beauty'"):
+    with pytest.raises(
+        ValueError, match="by must be one of centrality, delta, height, got 'beauty'"
+    ):
         plain.hierarchy(by="beauty")
     with pytest.raises(ValueError, match="the embedding has no directions"):
         plain.hierarchy(by="height")
@@ -114,18 +130,26 @@ def test_a_graph_can_be_given_later(plain):
     bare = alone(plain)
     assert bare.rank.tolist() != plain.rank.tolist()
     known = bare.with_graph(KARATE)
-    assert known.hierarchy().drop(columns="club", errors="ignore").equals(plain.hierarchy().drop(columns="club"))
+    assert (
+        known.hierarchy()
+        .drop(columns="club", errors="ignore")
+        .equals(plain.hierarchy().drop(columns="club"))
+    )
     assert known.rank.tolist() == plain.rank.tolist()
     assert (bare.centrality, bare.graph) == (None, None)
-    with pytest.raises(uh.GraphError, match="other nodes than the embedding, or has them in another order"):
+    with pytest.raises(
+        uh.GraphError, match="other nodes than the embedding, or has them in another order"
+    ):
         bare.with_graph(datasets.lesmis())
 
 
-# --- estimates ----------------------------------------------------------------------------------------------------
+# --- estimates ------------------------------------------------------------
 
 
 def estimated(embedding: Embedding, values: object, errors: object) -> Embedding:
-    vars(embedding)["centrality"] = Centrality(np.array(values, dtype=np.float64), np.array(errors, dtype=np.float64))
+    vars(embedding)["centrality"] = Centrality(
+        np.array(values, dtype=np.float64), np.array(errors, dtype=np.float64)
+    )
     return embedding
 
 
@@ -134,7 +158,12 @@ def test_only_estimates_have_intervals(plain):
     path = placed(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
     table = estimated(path, [9.0, 5.0, 4.9, 1.0], [0.0, 0.2, 0.1, 0.0]).hierarchy()
     assert table["rank"].tolist() == [1, 2, 3, 4]
-    assert list(zip(table["rank_low"], table["rank_high"], strict=True)) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    assert list(zip(table["rank_low"], table["rank_high"], strict=True)) == [
+        (1, 1),
+        (2, 3),
+        (2, 3),
+        (4, 4),
+    ]
     assert "rank_low" not in path.hierarchy(by="delta")
 
 
@@ -169,7 +198,9 @@ def test_a_folder_without_the_ties_keeps_the_centrality(plain, tmp_path, monkeyp
 
 
 def as_version_0_2(embedding: Embedding, ends: np.ndarray, folder: str) -> None:
-    """The folder of an embedding without a graph, with the intervals [2, n] over the seeds that version 0.2 wrote."""
+    """The folder of an embedding without a graph, with the intervals [2, n] over the seeds that
+    version 0.2 wrote.
+    """
     path = embedding.save(folder) / "embedding.parquet"
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
@@ -179,7 +210,9 @@ def as_version_0_2(embedding: Embedding, ends: np.ndarray, folder: str) -> None:
         table = table.append_column(name, pa.array(values))
     pq.write_table(table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)}), path)
     ranks = {"seeds": 20, "first_seed": 3, "coverage": 19 / 21}
-    path.with_name("run.json").write_bytes(sealed_json({"seed": 3, "ranks": ranks, store._OF: about[SEAL]}))
+    path.with_name("run.json").write_bytes(
+        sealed_json({"seed": 3, "ranks": ranks, store._OF: about[SEAL]})
+    )
 
 
 def test_folders_of_version_0_2_with_intervals_over_seeds_are_read(plain, tmp_path):
@@ -192,9 +225,13 @@ def test_folders_of_version_0_2_with_intervals_over_seeds_are_read(plain, tmp_pa
     assert uh.load(loaded.save(tmp_path / "again")).hierarchy().equals(bare.hierarchy())
     path = tmp_path / "club" / "embedding.parquet"
     table = pq.read_table(path)
-    other = table.set_column(table.column_names.index("rank_high"), "rank_high", pa.array(rank[::-1]))
+    other = table.set_column(
+        table.column_names.index("rank_high"), "rank_high", pa.array(rank[::-1])
+    )
     pq.write_table(other, path)
-    with pytest.raises(ValueError, match="is not an embedding of this package: its content is not what was written"):
+    with pytest.raises(
+        ValueError, match="is not an embedding of this package: its content is not what was written"
+    ):
         uh.load(tmp_path / "club")
 
 
@@ -205,6 +242,8 @@ def test_a_column_of_nodes_may_be_called_centrality(plain, tmp_path, monkeypatch
         then.setattr(store, "_OWN", store._OWN - own.keys())
         old = alone(plain).with_attributes(**own).save(tmp_path / "old")
     for found in (loaded, uh.load(old)):
-        assert all(found.attributes[name].tolist() == values.tolist() for name, values in own.items())
+        assert all(
+            found.attributes[name].tolist() == values.tolist() for name, values in own.items()
+        )
     assert loaded.rank.tolist() == plain.rank.tolist()
     assert uh.load(old).centrality is None

@@ -1,4 +1,6 @@
-"""A training by samples as a script: alone, or as one of the processes that torchrun starts. Writes what came of it."""
+"""A training by samples as a script: alone, or as one of the processes that torchrun starts. Writes
+what came of it.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,21 @@ def problem(scope):
     edges = edges[edges[:, 0] < edges[:, 1]]
     pairs = RankedPairs(NODES, edges, np.arange(len(edges)) // 100 * 100)
     schedule, sample = Schedule.constant(30, temperature=0.1, step=1e-3), SampleSizes(200, 20)
-    return Problem(pairs, [
-        RunSpec(MANIFOLD, schedule, "smoothed", optimizer, scope=scope, popularity=optimizer == "phi", sample=sample)
-        for optimizer in ("descent", "phi")
-    ])  # fmt: skip
+    return Problem(
+        pairs,
+        [
+            RunSpec(
+                MANIFOLD,
+                schedule,
+                "smoothed",
+                optimizer,
+                scope=scope,
+                popularity=optimizer == "phi",
+                sample=sample,
+            )
+            for optimizer in ("descent", "phi")
+        ],
+    )
 
 
 def trained(scope):
@@ -43,7 +56,15 @@ def trained(scope):
     after = engine.estimate(state)
     losses.append(engine.advance(state, 5))
     engine.close()
-    arrays = [*losses, state.points, state.best, state.offsets, *before[:2], *after[:2], after.offsets]
+    arrays = [
+        *losses,
+        state.points,
+        state.best,
+        state.offsets,
+        *before[:2],
+        *after[:2],
+        after.offsets,
+    ]
     return {f"{scope}_{k}": array for k, array in enumerate(arrays)}
 
 

@@ -28,7 +28,9 @@ GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0
 def problem(drawn, geometry, *, popularity, centrality=0.7):
     graph = uh.as_graph(drawn)
     schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
-    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality)
+    spec = RunSpec(
+        geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality
+    )
     state = BatchState.start([SpectralStart(graph)(geometry, 1)])
     if popularity:
         state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)
@@ -47,7 +49,8 @@ def test_compiled_loops_compute_the_definition(drawn, geometry, popularity):
     np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-10)
     points = torch.from_numpy(state.points[0])
     ours, theirs = (
-        spec.manifold.egrad2rgrad(points, torch.from_numpy(evaluation.gradient[0])) for evaluation in (found, expected)
+        spec.manifold.egrad2rgrad(points, torch.from_numpy(evaluation.gradient[0]))
+        for evaluation in (found, expected)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-8 * float(theirs.abs().max()))
     np.testing.assert_allclose(found.offsets, expected.offsets, rtol=1e-7, atol=1e-8)
@@ -79,14 +82,20 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_it_is_least_where_sums_of_distances_are_as_the_centrality_asks():
-    """On a line, the ends of a path are far from all others and its middle is near; elsewhere the term is larger."""
+    """On a line, the ends of a path are far from all others and its middle is near; elsewhere the
+    term is larger.
+    """
     closeness = Closeness.of(uh.as_graph(nx.path_graph(7)))
     M = uh.PseudoHyperboloid(1, 0)
 
     def term(angles):
         points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
         measure = M.pair_function("geodesic", None)
-        return float(uh.objective.closeness_loss(closeness, points, None, measure, 0.01, 1.0, closeness.rows()))
+        return float(
+            uh.objective.closeness_loss(
+                closeness, points, None, measure, 0.01, 1.0, closeness.rows()
+            )
+        )
 
     places = np.arange(7.0)
     terms = {scale: term(scale * places) for scale in np.linspace(0.0, 0.3, 61)}
@@ -97,13 +106,17 @@ def test_it_is_least_where_sums_of_distances_are_as_the_centrality_asks():
 
 
 def test_it_asks_for_the_order_of_the_centrality_and_its_spread():
-    graph = uh.as_graph(nx.disjoint_union(nx.barabasi_albert_graph(60, 2, seed=0), nx.path_graph(9)))
+    graph = uh.as_graph(
+        nx.disjoint_union(nx.barabasi_albert_graph(60, 2, seed=0), nx.path_graph(9))
+    )
     closeness, central = Closeness.of(graph), centrality_of(graph).values
     assert np.sqrt(np.square(closeness.target).mean()) == pytest.approx(0.06, rel=1e-6)
     for number in range(2):
         mine = graph.component == number
         assert abs(closeness.target[mine].mean()) < 1e-6
-        np.testing.assert_array_equal(rankdata(closeness.target[mine].round(9)), rankdata(-central[mine].round(4)))
+        np.testing.assert_array_equal(
+            rankdata(closeness.target[mine].round(9)), rankdata(-central[mine].round(4))
+        )
 
 
 def test_where_all_nodes_are_alike_it_asks_for_nothing():
@@ -116,16 +129,26 @@ def test_where_all_nodes_are_alike_it_asks_for_nothing():
 def test_the_term_of_a_gpu_is_the_definition(geometry, iteration):
     ClosenessTerm = pytest.importorskip("ultrahyperbolic.engines.triton.passes").ClosenessTerm
     _, spec, closeness, state = problem(LARGE, geometry, popularity=True)
-    x, a = torch.from_numpy(state.points[0]).requires_grad_(), torch.from_numpy(state.offsets[0]).requires_grad_()
+    x, a = (
+        torch.from_numpy(state.points[0]).requires_grad_(),
+        torch.from_numpy(state.offsets[0]).requires_grad_(),
+    )
     radius, measure = float(spec.manifold.quadric.radius), pair_function(spec, 0)
-    expected = 0.7 * uh.objective.closeness_loss(closeness, x, a, measure, 0.05, radius, closeness.rows(iteration))
+    expected = 0.7 * uh.objective.closeness_loss(
+        closeness, x, a, measure, 0.05, radius, closeness.rows(iteration)
+    )
     expected.backward()
     gradient, slopes = torch.zeros_like(x).T.contiguous(), torch.zeros_like(a)
     found = ClosenessTerm(closeness, torch.device("cpu")).add(
-        x.detach().T, a.detach(), kernel_space(spec.manifold, "smoothed"),
-        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)), 0.7,
-        None if iteration is None else torch.tensor(iteration), gradient, slopes,
-    )  # fmt: skip
+        x.detach().T,
+        a.detach(),
+        kernel_space(spec.manifold, "smoothed"),
+        (torch.tensor(0.05, dtype=torch.float64), torch.tensor(0.01, dtype=torch.float64)),
+        0.7,
+        None if iteration is None else torch.tensor(iteration),
+        gradient,
+        slopes,
+    )
     torch.testing.assert_close(found, expected.detach())
     torch.testing.assert_close(slopes, a.grad)
     ours, theirs = (spec.manifold.egrad2rgrad(x.detach(), each) for each in (gradient.T, x.grad))
@@ -138,7 +161,10 @@ def test_means_over_components_longer_than_a_block():
     component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     n = len(component)
     closeness = Closeness(np.arange(4), component, np.zeros(n), 2, 4)
-    values, counts = torch.randn(n, dtype=torch.float64), torch.from_numpy(rng.integers(0, 2, n).astype(float))
+    values, counts = (
+        torch.randn(n, dtype=torch.float64),
+        torch.from_numpy(rng.integers(0, 2, n).astype(float)),
+    )
     found = ClosenessTerm(closeness, torch.device("cpu"))._mean(values, counts)
     for number in range(len(sizes)):
         mine = torch.from_numpy(component == number)

@@ -1,4 +1,6 @@
-"""Directed graphs: the compiled loops against the definition, and the definition against loops over ordered pairs."""
+"""Directed graphs: the compiled loops against the definition, and the definition against loops over
+ordered pairs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def graph_of(n: int) -> Graph:
     rng = np.random.default_rng(0)
     ends = rng.integers(0, n, (5 * n, 2))
     ends = ends[ends[:, 0] != ends[:, 1]]
-    return Graph.from_arrays(*ends.T, rng.integers(1, 6, len(ends)).astype(float), ids=n, directed=True)
+    return Graph.from_arrays(
+        *ends.T, rng.integers(1, 6, len(ends)).astype(float), ids=n, directed=True
+    )
 
 
 def started(manifold: PseudoHyperboloid, n: int) -> BatchState:
@@ -45,17 +49,23 @@ def spec_of(manifold: PseudoHyperboloid, tau: float, parts: int = 1) -> RunSpec:
     return RunSpec(manifold, schedule, "smoothed", popularity=True, keep="last")
 
 
-def check_against_reference(engine: Engine, spec: RunSpec, pairs: RankedPairs, rtol: float = 1e-11) -> None:
+def check_against_reference(
+    engine: Engine, spec: RunSpec, pairs: RankedPairs, rtol: float = 1e-11
+) -> None:
     """An evaluation and a few iterations are those of the reference."""
     reference, n = ReferenceEngine(pairs, [spec]), pairs.n_nodes
     states = [started(spec.manifold, n) for _ in range(2)]
-    wanted, found = (each.evaluate(state) for each, state in zip((reference, engine), states, strict=True))
+    wanted, found = (
+        each.evaluate(state) for each, state in zip((reference, engine), states, strict=True)
+    )
     np.testing.assert_allclose(found.loss, wanted.loss, rtol=rtol)
     scale = np.abs(wanted.offsets).max()
     np.testing.assert_allclose(found.offsets, wanted.offsets, rtol=100 * rtol, atol=rtol * scale)
     if not np.isnan(found.longest).any():
         np.testing.assert_allclose(found.longest, wanted.longest, rtol=rtol)
-    losses = [each.advance(state, 3) for each, state in zip((reference, engine), states, strict=True)]
+    losses = [
+        each.advance(state, 3) for each, state in zip((reference, engine), states, strict=True)
+    ]
     np.testing.assert_allclose(losses[1], losses[0], rtol=10 * rtol)
     for name in ("points", "offsets"):
         there, here = (getattr(state, name) for state in states)
@@ -71,11 +81,17 @@ def test_the_definition_is_eq_17_over_ordered_pairs():
     score = {
         (i, j): float(manifold.dissimilarity(points[i], points[j]) - offsets[i] - offsets[j])
         + SPRING * (pairs.heights[i] - pairs.heights[j] - 1.0) ** 2
-        for i in range(12) for j in range(12) if i != j
-    }  # fmt: skip
+        for i in range(12)
+        for j in range(12)
+        if i != j
+    }
     loss = 0.0
     for tie, w in weight.items():
-        weaker = [math.exp((score[tie] - s) / tau) for pair, s in score.items() if weight.get(pair, 0.0) < w]
+        weaker = [
+            math.exp((score[tie] - s) / tau)
+            for pair, s in score.items()
+            if weight.get(pair, 0.0) < w
+        ]
         loss += math.log1p(sum(weaker))
     assert float(found) == pytest.approx(loss, rel=1e-12)
 
@@ -85,7 +101,10 @@ def test_the_definition_is_eq_17_over_ordered_pairs():
     [
         (40, 0.05, 1),
         (40, 1e-3, 1),
-        *(pytest.param(130, tau, parts, marks=pytest.mark.slow) for tau, parts in ((0.05, 1), (1e-3, 1), (0.02, 3))),
+        *(
+            pytest.param(130, tau, parts, marks=pytest.mark.slow)
+            for tau, parts in ((0.05, 1), (1e-3, 1), (0.02, 3))
+        ),
     ],
 )
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0)])
@@ -98,7 +117,9 @@ def test_compiled_loops_are_the_definition(n, tau, parts, p, q):
     for _ in range(2):  # the second time from a list, where the graph is large
         again = nearby(state)
         np.testing.assert_allclose(again.loss, found.loss, rtol=1e-12)
-        np.testing.assert_allclose(again.gradient, found.gradient, atol=1e-10 * np.abs(found.gradient).max())
+        np.testing.assert_allclose(
+            again.gradient, found.gradient, atol=1e-10 * np.abs(found.gradient).max()
+        )
     check_against_reference(compiled, spec, pairs)
 
 
@@ -119,9 +140,14 @@ def test_springs_take_the_stiffness_of_the_least_loss():
         state.record["spring"] = spring
         return float(engine.evaluate(state).loss[0])
 
-    losses = {spring: loss(spring) for spring in (SPRING, SPRING / math.sqrt(2.0), SPRING * math.sqrt(2.0))}
+    losses = {
+        spring: loss(spring)
+        for spring in (SPRING, SPRING / math.sqrt(2.0), SPRING * math.sqrt(2.0))
+    }
     state.record["spring"] = SPRING
-    follow_springs(pairs, [spec], descents=10).callback(Progress(0, 10, np.zeros(1), 0.0, state, []))
+    follow_springs(pairs, [spec], descents=10).callback(
+        Progress(0, 10, np.zeros(1), 0.0, state, [])
+    )
     assert state.record["spring"][0] == min(losses, key=losses.__getitem__)
 
 
@@ -154,6 +180,8 @@ def test_stiffness_is_estimated_from_some_ties_where_there_are_many(monkeypatch)
         state = started(manifold, 130)
         state.record["spring"] = 1.0  # much too stiff
         for _ in range(8):
-            follow_springs(pairs, [spec], descents=10).callback(Progress(0, 10, np.zeros(1), 0.0, state, []))
+            follow_springs(pairs, [spec], descents=10).callback(
+                Progress(0, 10, np.zeros(1), 0.0, state, [])
+            )
         found.append(math.log2(state.record["spring"][0]))
     assert abs(found[1] - found[0]) <= 0.5  # at most one step of half an octave apart

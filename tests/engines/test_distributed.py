@@ -24,7 +24,12 @@ from ultrahyperbolic.cli.together import is_first, started_by_torchrun, was_rest
 from ultrahyperbolic.engines import communicator as together
 from ultrahyperbolic.engines import memory, registry
 from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule
-from ultrahyperbolic.engines.communicator import Communicator, ProcessesError, communicator, processes_here
+from ultrahyperbolic.engines.communicator import (
+    Communicator,
+    ProcessesError,
+    communicator,
+    processes_here,
+)
 from ultrahyperbolic.engines.numba.engine import exchange_slabs
 from ultrahyperbolic.engines.numba.streaming import workspace
 from ultrahyperbolic.objective import RankedPairs
@@ -45,8 +50,14 @@ def ties(tmp_path_factory):
 
 
 def environment():
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
-    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TORCHELASTIC", "MASTER"))
+    }
+    kept["PYTHONWARNINGS"] = (
+        "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    )
     return kept | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 
@@ -57,8 +68,12 @@ def started(arguments, processes=None, restarts=0):
         command += [f"--max-restarts={restarts}", "-m"]
     return subprocess.Popen(
         [*command, "ultrahyperbolic", "embed", *map(str, arguments)],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def ended(process, code=0):
@@ -98,7 +113,9 @@ def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path
     assert losses_of(tmp_path / "run") == losses_of(alone)
     found, expected = uh.load(tmp_path / "run"), uh.load(alone)
     np.testing.assert_array_equal(found.points, expected.points)
-    assert found.record.timing.backend == ("numba" if processes == 1 else f"numba, {processes} processes")
+    assert found.record.timing.backend == (
+        "numba" if processes == 1 else f"numba, {processes} processes"
+    )
 
 
 @pytest.mark.slow
@@ -153,30 +170,55 @@ def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, 
 @ON_LINUX
 @pytest.mark.slow
 def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
-    check_that_a_killed_process_is_made_good(ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled")
+    check_that_a_killed_process_is_made_good(
+        ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled"
+    )
 
 
 def two_started(arguments, seconds, folder):
-    """The first process of a training and another, as a launcher starts them; they give each other up after a while."""
+    """The first process of a training and another, as a launcher starts them; they give each other
+    up after a while.
+    """
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    shared = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+    }
     shared |= environment() | {"ULTRAHYPERBOLIC_TIMEOUT": str(seconds)}
     return [
         subprocess.Popen(
-            [sys.executable, *map(str, arguments)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, text=True, start_new_session=True,
+            [sys.executable, *map(str, arguments)],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            text=True,
+            start_new_session=True,
         )
         for rank in range(2)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("silent", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_process_that_does_not_answer_ends_the_training(silent, ties, tmp_path):
-    words = [ties, "-o", "run", "--checkpoint-every", 0, "--signature", "2,2", "--iterations", 100_000, "--no-report"]
+    words = [
+        ties,
+        "-o",
+        "run",
+        "--checkpoint-every",
+        0,
+        "--signature",
+        "2,2",
+        "--iterations",
+        100_000,
+        "--no-report",
+    ]
     both = two_started(["-m", "ultrahyperbolic", "embed", *words], 10, tmp_path)
     try:
         while not (tmp_path / "run" / "checkpoint.safetensors").exists():
@@ -185,7 +227,9 @@ def test_a_process_that_does_not_answer_ends_the_training(silent, ties, tmp_path
         os.kill(both[silent].pid, signal.SIGSTOP)
         _, error = ended(both[1 - silent], code=1)
         assert silent == 0 or "does not answer" in error
-        assert silent == 0 or "continue from the last checkpoint with embed --resume FOLDER" in error
+        assert (
+            silent == 0 or "continue from the last checkpoint with embed --resume FOLDER" in error
+        )
     finally:
         both[silent].kill()
         both[silent].communicate()
@@ -211,14 +255,19 @@ def test_the_first_process_may_work_alone_for_longer(tmp_path):
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
 def test_a_wrong_timeout_is_refused(text, monkeypatch):
     monkeypatch.setenv("ULTRAHYPERBOLIC_TIMEOUT", text)
-    with pytest.raises(ProcessesError, match="ULTRAHYPERBOLIC_TIMEOUT must be a number of seconds above 0"):
+    with pytest.raises(
+        ProcessesError, match="ULTRAHYPERBOLIC_TIMEOUT must be a number of seconds above 0"
+    ):
         together.patience()
 
 
 @pytest.mark.slow
 def test_too_many_processes_are_one_line(tmp_path):
     out, error = ended(started(["karate", "-o", tmp_path / "run", *SETTINGS], processes=2), code=1)
-    assert "error: 2 processes are too many: the pairs of 34 nodes are cut into 1 slab, so use at most 1" in error
+    assert (
+        "error: 2 processes are too many: the pairs of 34 nodes are cut into 1 slab, so use at "
+        "most 1" in error
+    )
     assert "rank0" not in error
     assert not out
     assert not (tmp_path / "run").exists(), "nothing is written"
@@ -268,19 +317,31 @@ def test_other_versions_are_told_apart():
             return [mine, mine | {"numpy": "0.9"}]
 
     together.check_same(Communicator(), {"numpy": "2.0"})
-    with pytest.raises(ProcessesError, match=r"^process 1: other versions .*\(numpy 0\.9 here, 2\.0 there\)"):
+    with pytest.raises(
+        ProcessesError, match=r"^process 1: other versions .*\(numpy 0\.9 here, 2\.0 there\)"
+    ):
         together.check_same(Other(), {"torch": "2", "numpy": "2.0"})
 
 
 def test_an_ordinary_process_is_alone(monkeypatch):
     for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR", "TORCHELASTIC_RESTART_COUNT"):
         monkeypatch.delenv(name, raising=False)
-    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (False, True, False, 1)
+    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (
+        False,
+        True,
+        False,
+        1,
+    )
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (True, False, True, 1)
+    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (
+        True,
+        False,
+        True,
+        1,
+    )
 
 
 def test_each_process_of_a_machine_needs_memory(monkeypatch):
@@ -309,5 +370,7 @@ def test_what_one_process_computes_is_refused_to_several(monkeypatch):
     with pytest.raises(ProcessesError, match="backend 'reference' computes in one process"):
         registry.make_engine(Problem(pairs, [spec]), Machine("cpu", "reference"))
     few = Problem(replace(pairs, n_nodes=34), [spec])
-    with pytest.raises(ProcessesError, match="2 processes are too many: the pairs of 34 nodes are cut into 1 slab"):
+    with pytest.raises(
+        ProcessesError, match="2 processes are too many: the pairs of 34 nodes are cut into 1 slab"
+    ):
         registry.make_engine(few, Machine("cpu", "numba"))

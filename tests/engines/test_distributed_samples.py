@@ -28,9 +28,19 @@ Q22 = PseudoHyperboloid(2, 2)
 
 
 def environment():
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
-    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
-    return kept | {"PYTHONPATH": str(Path(uh.__file__).parent.parent), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TORCHELASTIC", "MASTER"))
+    }
+    kept["PYTHONWARNINGS"] = (
+        "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    )
+    return kept | {
+        "PYTHONPATH": str(Path(uh.__file__).parent.parent),
+        "OMP_NUM_THREADS": "1",
+        "NO_COLOR": "1",
+    }
 
 
 def started(*words, processes=None):
@@ -39,8 +49,12 @@ def started(*words, processes=None):
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     return subprocess.Popen(
         [*command, *map(str, words)],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def ended(process, *codes):
@@ -75,9 +89,25 @@ def test_several_processes_give_the_bits_of_one(processes, alone, tmp_path):
 def test_ctrl_c_is_answered_by_the_first_process(tmp_path):
     rng = np.random.default_rng(0)
     path, folder = tmp_path / "ties.tsv", tmp_path / "run"
-    path.write_text("".join(f"{i}\t{j}\n" for i, j in rng.integers(0, 900, (2700, 2)) if i != j), encoding="ascii")
-    words = ["-m", "ultrahyperbolic", "embed", path, "-o", folder, "--backend", "sampled", "--iterations", 100_000]
-    launcher = started(*words, "--signature", "2,2", "--no-report", "--checkpoint-every", 0, processes=2)
+    path.write_text(
+        "".join(f"{i}\t{j}\n" for i, j in rng.integers(0, 900, (2700, 2)) if i != j),
+        encoding="ascii",
+    )
+    words = [
+        "-m",
+        "ultrahyperbolic",
+        "embed",
+        path,
+        "-o",
+        folder,
+        "--backend",
+        "sampled",
+        "--iterations",
+        100_000,
+    ]
+    launcher = started(
+        *words, "--signature", "2,2", "--no-report", "--checkpoint-every", 0, processes=2
+    )
     until = time.monotonic() + 200
     while not (folder / "checkpoint.safetensors").exists():
         assert launcher.poll() is None, launcher.communicate()[1]
@@ -89,12 +119,17 @@ def test_ctrl_c_is_answered_by_the_first_process(tmp_path):
     assert uh.load(folder).record.stopped.why.unfinished
 
 
-# --- in one process, which is a group of its own -----------------------------------------------------------------
+# --- in one process, which is a group of its own ------------------------------------------------------------
 
 
 @pytest.fixture
 def group_of_one(monkeypatch):
-    for name, value in {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1"}.items():
+    for name, value in {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "0",
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     with joined() as group:
         yield group
@@ -102,7 +137,11 @@ def group_of_one(monkeypatch):
 
 def test_tensors_travel_unchanged(group_of_one):
     sent = [
-        (torch.tensor(0.5), torch.arange(3, dtype=torch.float32), torch.randn(5, 2, dtype=torch.float64)),
+        (
+            torch.tensor(0.5),
+            torch.arange(3, dtype=torch.float32),
+            torch.randn(5, 2, dtype=torch.float64),
+        ),
         (torch.tensor(-torch.inf), torch.zeros(0, dtype=torch.float32), torch.randn(4, 3).T),
     ]
     found = group_of_one.gather_tensors(iter(sent), torch.device("cpu"))
@@ -116,7 +155,12 @@ def test_what_is_shared_keeps_its_arrays(group_of_one, monkeypatch):
     """Another process reads what the first has sent."""
     fixed = np.arange(6.0).reshape(2, 3)
     fixed.flags.writeable = False
-    value = {"words": "a", "empty": np.empty((0, 2)), "fixed": fixed, "turned": np.arange(6).reshape(2, 3).T}
+    value = {
+        "words": "a",
+        "empty": np.empty((0, 2)),
+        "fixed": fixed,
+        "turned": np.arange(6).reshape(2, 3).T,
+    }
     sent = []
     with monkeypatch.context() as patched:
         patched.setattr(group_of_one, "head", sent.append)
@@ -136,32 +180,50 @@ def test_what_is_shared_keeps_its_arrays(group_of_one, monkeypatch):
 
 def trained(group, device, iterations=20):
     rng = np.random.default_rng(0)
-    pairs = RankedPairs(60, np.sort(rng.permutation(60).reshape(30, 2)), np.zeros(30, dtype=np.int64))
+    pairs = RankedPairs(
+        60, np.sort(rng.permutation(60).reshape(30, 2)), np.zeros(30, dtype=np.int64)
+    )
     schedule = Schedule.constant(iterations, temperature=0.1, step=1e-3)
     specs = [RunSpec(Q22, schedule, "smoothed", sample=SampleSizes(10, 8))]
-    engine = SampledEngine(*Problem(pairs, specs), device=torch.device(device), threads=1, communicator=group)
-    state = BatchState.start([Q22.random(60, scale=0.3, generator=torch.Generator().manual_seed(0)).numpy()])
+    engine = SampledEngine(
+        *Problem(pairs, specs), device=torch.device(device), threads=1, communicator=group
+    )
+    state = BatchState.start(
+        [Q22.random(60, scale=0.3, generator=torch.Generator().manual_seed(0)).numpy()]
+    )
     losses = np.concatenate([engine.advance(state, iterations // 2) for _ in range(2)], 1)
     engine.close()
     return losses, state.points
 
 
 def test_a_group_of_one_trains_as_one(group_of_one):
-    for found, expected in zip(trained(group_of_one, "cpu"), trained(Communicator(), "cpu"), strict=True):
+    for found, expected in zip(
+        trained(group_of_one, "cpu"), trained(Communicator(), "cpu"), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
 
 
 @ON_CUDA
 def test_nccl_carries_what_cuda_devices_say(group_of_one):
-    for found, expected in zip(trained(group_of_one, "cuda"), trained(Communicator(), "cuda"), strict=True):
+    for found, expected in zip(
+        trained(group_of_one, "cuda"), trained(Communicator(), "cuda"), strict=True
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(("devices", "nccl", "local", "words"), [
-    (0, True, 0, "no CUDA device here: use --device cpu"),
-    (1, False, 0, "no NCCL"),
-    (2, True, 2, "3 processes were started on a machine with 2 CUDA devices: use --nproc-per-node=2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("devices", "nccl", "local", "words"),
+    [
+        (0, True, 0, "no CUDA device here: use --device cpu"),
+        (1, False, 0, "no NCCL"),
+        (
+            2,
+            True,
+            2,
+            "3 processes were started on a machine with 2 CUDA devices: use --nproc-per-node=2",
+        ),
+    ],
+)
 def test_what_is_missing_for_cuda_is_said(devices, nccl, local, words, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: devices > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)

@@ -20,20 +20,34 @@ from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES
 KARATE = RankedPairs.of(datasets.karate())
 
 
-def spec(manifold, dissimilarity="smoothed", optimizer="descent", iterations=400, tau=0.05, step=1e-3, **options):
+def spec(
+    manifold,
+    dissimilarity="smoothed",
+    optimizer="descent",
+    iterations=400,
+    tau=0.05,
+    step=1e-3,
+    **options,
+):
     schedule = Schedule.constant(iterations, temperature=tau, step=step, **options)
     return RunSpec(manifold, schedule, dissimilarity, optimizer)
 
 
 def start(manifold, n, seed):
-    return manifold.random_near_pole(n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)).numpy()
+    return manifold.random_near_pole(
+        n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)
+    ).numpy()
 
 
 def best_of(state):
     return state.record["best_loss"][0], state.record["best_iteration"][0]
 
 
-CURVED = [PseudoHyperboloid(p, q, beta) for p, q in ((4, 0), (3, 1), (2, 2), (0, 4)) for beta in (-0.25, -1.0, -4.0)]
+CURVED = [
+    PseudoHyperboloid(p, q, beta)
+    for p, q in ((4, 0), (3, 1), (2, 2), (0, 4))
+    for beta in (-0.25, -1.0, -4.0)
+]
 OPTIMIZERS = [
     ("descent", {}),
     ("gradient", {"max_step": 0.01}),
@@ -44,7 +58,9 @@ OPTIMIZERS = [
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "options"), OPTIMIZERS, ids=["descent", "gradient", "phi", "clipped", "signed-gradient"]
+    ("optimizer", "options"),
+    OPTIMIZERS,
+    ids=["descent", "gradient", "phi", "clipped", "signed-gradient"],
 )
 @pytest.mark.parametrize("manifold", CURVED, ids=str)
 def test_compiled_iterations_equal_the_reference(manifold, optimizer, options):
@@ -56,15 +72,21 @@ def test_compiled_iterations_equal_the_reference(manifold, optimizer, options):
     ]
     np.testing.assert_allclose(*losses, rtol=1e-10)
     for field in ("points", "free", "best", "rows"):
-        np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+        np.testing.assert_allclose(
+            *(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field
+        )
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(3, 1), PseudoHyperboloid(0, 4, -4.0)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(3, 1), PseudoHyperboloid(0, 4, -4.0)], ids=str
+)
 def test_whichever_descends_does(manifold, engine):
     beginning = start(manifold, 34, 0)
     down, back = (
-        engine(KARATE, [spec(manifold, optimizer=name, step=1e-7)]).advance(BatchState.start([beginning]), 50)[0]
+        engine(KARATE, [spec(manifold, optimizer=name, step=1e-7)]).advance(
+            BatchState.start([beginning]), 50
+        )[0]
         for name in ("signed-gradient", "gradient")
     )
     assert (np.diff(down) < 0).all()
@@ -75,7 +97,10 @@ def test_whichever_descends_does(manifold, engine):
 def test_compiled_flat_iterations_equal_the_reference(measure):
     specs = [spec(Euclidean(4), dissimilarity=measure)]
     states = [BatchState.start([start(Euclidean(4), 34, 0)]) for _ in range(2)]
-    losses = [e(KARATE, specs).advance(s, 20) for e, s in zip((NumbaEngine, ReferenceEngine), states, strict=True)]
+    losses = [
+        e(KARATE, specs).advance(s, 20)
+        for e, s in zip((NumbaEngine, ReferenceEngine), states, strict=True)
+    ]
     np.testing.assert_allclose(*losses, rtol=1e-10)
     np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-9, atol=1e-12)
 
@@ -84,9 +109,15 @@ def graphs():
     rng = np.random.default_rng(0)
     pairs = np.array([(i, j) for i in range(25) for j in range(i + 1, 25)])
     some = pairs[rng.permutation(len(pairs))[:80]]
-    yield "distinct weights", Graph.from_arrays(some[:, 0], some[:, 1], rng.permutation(80) + 1.0, ids=25)
+    yield (
+        "distinct weights",
+        Graph.from_arrays(some[:, 0], some[:, 1], rng.permutation(80) + 1.0, ids=25),
+    )
     yield "one class", Graph.from_arrays(some[:, 0], some[:, 1], ids=25)
-    yield "complete", Graph.from_arrays(pairs[:, 0], pairs[:, 1], rng.integers(1, 4, len(pairs)), ids=25)
+    yield (
+        "complete",
+        Graph.from_arrays(pairs[:, 0], pairs[:, 1], rng.integers(1, 4, len(pairs)), ids=25),
+    )
     yield "a single edge", Graph.from_arrays([3], [7], ids=25)
 
 
@@ -106,14 +137,18 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
         assert found.loss[0] == pytest.approx(loss.item(), rel=1e-9, abs=1e-9)
         # The two differ by a normal component, which the projection removes.
         got = M.egrad2rgrad(x.detach(), torch.from_numpy(found.gradient[0]))
-        assert (got - expected).abs().max() <= 1e-7 * max(expected.abs().max().item(), 1e-6 / tau), (p, q)
+        assert (got - expected).abs().max() <= 1e-7 * max(
+            expected.abs().max().item(), 1e-6 / tau
+        ), (p, q)
         edges, nonedges = ExactLoss(pairs, distance, tau).distances(x.detach())
         assert found.longest[0] == pytest.approx(edges.max().item(), rel=1e-9)
         if len(nonedges):
             assert found.shortest[0] == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
 
 
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -0.25)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -0.25)], ids=str
+)
 def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
     x = manifold.random(34, generator=generator)
     state = BatchState.start([x.numpy()])
@@ -128,7 +163,12 @@ def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
 def test_run_k_of_a_batch_is_that_run_alone(engine):
-    manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(2, 2)]
+    manifolds = [
+        PseudoHyperboloid(3, 1),
+        PseudoHyperboloid(4, 0, -4.0),
+        Euclidean(4),
+        PseudoHyperboloid(2, 2),
+    ]
     specs = [spec(M, tau=0.02 * (k + 1)) for k, M in enumerate(manifolds)]
     starts = [start(M, 34, k) for k, M in enumerate(manifolds)]
     together = BatchState.start(starts)
@@ -190,11 +230,15 @@ def test_the_outer_loop_stops_for_its_reasons():
     seen = []
 
     def fresh():
-        return ReferenceEngine(KARATE, [spec(M, iterations=50)]), BatchState.start([start(M, 34, 0)])
+        return ReferenceEngine(KARATE, [spec(M, iterations=50)]), BatchState.start(
+            [start(M, 34, 0)]
+        )
 
     assert run(*fresh(), 5).ending.text == "reached 5 iterations"
     assert run(*fresh(), 50, time_limit=1e-9).ending.text == "reached the time limit of 1e-09 s"
-    outcome = run(*fresh(), 50, callbacks=[seen.append, lambda progress: progress.iteration >= 3, seen.append])
+    outcome = run(
+        *fresh(), 50, callbacks=[seen.append, lambda progress: progress.iteration >= 3, seen.append]
+    )
     assert outcome.ending.text == "a callback asked to stop"
     assert seen[-1].total == 50
     assert seen[-1] is seen[-2], "a callback that stops keeps no other from being called"
@@ -228,7 +272,9 @@ def test_specs_and_schedules_are_checked():
     with pytest.raises(ValueError, match="optimizer must be one of"):
         spec(PseudoHyperboloid(3, 1), optimizer="up")
     with pytest.raises(ValueError, match="keep must be one of best, last, got 'first'"):
-        RunSpec(PseudoHyperboloid(3, 1), Schedule.constant(1, temperature=1.0, step=1.0), keep="first")
+        RunSpec(
+            PseudoHyperboloid(3, 1), Schedule.constant(1, temperature=1.0, step=1.0), keep="first"
+        )
     with pytest.raises(ValueError, match="must have one length"):
         Schedule(np.ones(3), np.ones(3), np.ones(2), np.ones(3))
 
@@ -244,7 +290,9 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     state = BatchState.start([start(M, 34, 0)])
     cooling.advance(state, 5)
     assert state.record["best_loss"][0] == np.inf
-    assert state.record["best_iteration"][0] == 4, "before the schedule settles the latest points are kept"
+    assert state.record["best_iteration"][0] == 4, (
+        "before the schedule settles the latest points are kept"
+    )
     losses = cooling.advance(state, 15)
     assert state.record["best_loss"][0] == losses[0, 4:].min()
     assert state.record["best_iteration"][0] == 9 + np.argmin(losses[0, 4:])
@@ -273,19 +321,29 @@ def test_a_state_without_a_best_loss_goes_on(engine):
     state = BatchState.start([start(M, 34, 0)])
     going = engine(KARATE, [spec(M, "geodesic", iterations=20)])
     going.advance(state, 5)
-    state.best[:], state.record["best_loss"], state.record["best_iteration"] = state.points, np.inf, 4.0
+    state.best[:], state.record["best_loss"], state.record["best_iteration"] = (
+        state.points,
+        np.inf,
+        4.0,
+    )
     losses = going.advance(state, 15)
     assert best_of(state) == (losses[0].min(), 5 + np.argmin(losses[0]))
 
 
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
-    # Steps far too long for this temperature: without the way back the loss ends high above its best.
+    # Steps far too long for this temperature: without the way back the loss ends high above its
+    # best.
     M = PseudoHyperboloid(3, 1)
-    specs = [spec(M, "geodesic", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000, step=1e-5)]
+    specs = [
+        spec(M, "geodesic", iterations=1000, tau=0.01, step=2e-5),
+        spec(M, iterations=1000, step=1e-5),
+    ]
     starts = [start(M, 34, 0), start(M, 34, 0)]
     free, guarded = BatchState.start(starts), BatchState.start(starts)
     wild = run(NumbaEngine(KARATE, specs), free, 1000)
-    tamed = run(NumbaEngine(KARATE, specs), guarded, 1000, callbacks=[guard(specs, guarded, compare=True)])
+    tamed = run(
+        NumbaEngine(KARATE, specs), guarded, 1000, callbacks=[guard(specs, guarded, compare=True)]
+    )
     assert guarded.steps_back[0] > 0
     assert guarded.record["step_scale"][0] == 0.5 ** guarded.steps_back[0]
     assert tamed.losses[0, -1] < wild.losses[0, -1]
@@ -303,18 +361,26 @@ def test_points_that_would_go_nowhere_stay(engine, optimizer, step):
     engine(KARATE, [spec(M, "geodesic", optimizer, tau=0.01, step=step)]).advance(state, 10)
     assert np.isfinite(state.points).all()
     assert np.isfinite(state.free).all()
-    assert M.check_point(torch.from_numpy(state.points[0]), tolerance=0.1 * float((state.points**2).sum(-1).max()))
+    assert M.check_point(
+        torch.from_numpy(state.points[0]), tolerance=0.1 * float((state.points**2).sum(-1).max())
+    )
 
 
 @pytest.mark.parametrize("popularity", [False, True])
 def test_a_graph_without_untied_pairs_reads_no_memory_that_nothing_wrote(popularity):
     n, rng = 6, np.random.default_rng(0)
-    pairs = RankedPairs.of(Graph.from_arrays(*np.triu_indices(n, 1), 1.0 + rng.integers(0, 3, 15), ids=n))
+    pairs = RankedPairs.of(
+        Graph.from_arrays(*np.triu_indices(n, 1), 1.0 + rng.integers(0, 3, 15), ids=n)
+    )
     manifold = PseudoHyperboloid(2, 2)
-    spec = RunSpec(manifold, Schedule.constant(2, temperature=0.1, step=0.1), "smoothed", popularity=popularity)
+    spec = RunSpec(
+        manifold, Schedule.constant(2, temperature=0.1, step=0.1), "smoothed", popularity=popularity
+    )
     engine = NumbaEngine(pairs, [spec], threads=1)
     engine._runs[0].arrays.scratch[:] = np.nan
-    state = BatchState.start([manifold.random(n, generator=torch.Generator().manual_seed(0)).numpy()])
+    state = BatchState.start(
+        [manifold.random(n, generator=torch.Generator().manual_seed(0)).numpy()]
+    )
     found, expected = engine.evaluate(state), ReferenceEngine(pairs, [spec]).evaluate(state)
     assert np.isfinite(found.gradient).all()
     np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-10)

@@ -1,4 +1,6 @@
-"""What a training needs is known before it starts, and what does not fit is refused with what would."""
+"""What a training needs is known before it starts, and what does not fit is refused with what
+would.
+"""
 
 from __future__ import annotations
 
@@ -63,15 +65,18 @@ def needed(n, edges, dims, backend, precision=None):
     [
         pytest.param("numba", 2000, 200, 6, None, 5, [], marks=pytest.mark.slow),
         pytest.param("numba", 3000, 200, 5, "float32", 5, [], marks=pytest.mark.slow),
-        pytest.param("numba", 20_000, 3, 1, None, 2, [], marks=pytest.mark.slow),  # the start takes most
+        pytest.param(
+            "numba", 20_000, 3, 1, None, 2, [], marks=pytest.mark.slow
+        ),  # the start takes most
         pytest.param("numba", 20_000, 3, 1, None, 2, ["scipy"], marks=pytest.mark.slow),
         ("reference", 1000, 3, 2, None, 5, []),
         pytest.param("reference", 2500, 3, 1, None, 5, [], marks=pytest.mark.slow),
     ],
 )
 def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision, ties, without):
-    # What libraries take, and what an allocator keeps of freed memory, depends on the machine. The arrays do not: they
-    # are measured once the libraries are loaded, each on pages of its own, which are given back when it is freed.
+    # What libraries take, and what an allocator keeps of freed memory, depends on the machine. The
+    # arrays do not: they are measured once the libraries are loaded, each on pages of its own,
+    # which are given back when it is freed.
     settings = json.dumps([backend, n, p, runs, precision, ties, without])
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(1 << 16)}
     command = [sys.executable, "-c", MEASURE, settings]
@@ -80,7 +85,9 @@ def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precisio
     host, device = needed(n, edges, [p] * runs, backend, precision)
     assert device == 0
     arrays = host - LIBRARY_BYTES
-    assert 0.9 * taken < arrays < 2 * taken, f"{taken >> 20} MiB taken, {arrays >> 20} MiB estimated"
+    assert 0.9 * taken < arrays < 2 * taken, (
+        f"{taken >> 20} MiB taken, {arrays >> 20} MiB estimated"
+    )
 
 
 def graph_of(n):
@@ -89,7 +96,10 @@ def graph_of(n):
 
 def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
-    with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 ties in 302 coordinates, 1 at once, need about \d+"):
+    with pytest.raises(
+        MemoryError,
+        match=r"^10000000 nodes and 3 ties in 302 coordinates, 1 at once, need about \d+",
+    ):
         embed_many(
             graph_of(10_000_000),
             [TrainingConfig(p=300, q=1)],
@@ -105,7 +115,13 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
         (4.0, "reference", None, 1, "use backend 'numba', which lists no pairs"),
         (3.0, "numba", None, 4, "use precision 'float32'"),
         (2.3, "numba", "float32", 9, "train 3 at a time"),
-        (0.1, "numba", "float32", 1, "use fewer dimensions, a smaller graph or a machine with more memory"),
+        (
+            0.1,
+            "numba",
+            "float32",
+            1,
+            "use fewer dimensions, a smaller graph or a machine with more memory",
+        ),
     ],
 )
 def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision, runs, advice):
@@ -113,7 +129,9 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
     graph = graph_of(9_000 if backend == "reference" else 100_000)
     configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
     place = Machine(None, backend, None, precision)
-    with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
+    with pytest.raises(
+        MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"
+    ):
         check_memory(problem_of(graph, configs), configs, place)
     if advice.startswith("train"):
         check_memory(problem_of(graph, configs[:3]), configs[:3], place)
@@ -122,7 +140,9 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
 
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
-    with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
+    with pytest.raises(
+        MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"
+    ):
         embed_many(graph_of(10_001), [TrainingConfig()], machine=Machine(backend="reference"))
 
 

@@ -49,7 +49,9 @@ def test_a_part_of_the_pairs_stays_a_part(pairs, monkeypatch):
     monkeypatch.setattr("ultrahyperbolic.engines.numba.engine.EXACT_NODES", N - 1)
     manifold = PseudoHyperboloid(2, 2)
     whole = engine_of(pairs, manifold, 7e-4)
-    engine = NumbaEngine(pairs, [replace(spec, schedule=replace(spec.schedule, parts=5)) for spec in whole.specs])
+    engine = NumbaEngine(
+        pairs, [replace(spec, schedule=replace(spec.schedule, parts=5)) for spec in whole.specs]
+    )
     nearby = engine.nearby()
     for state in walk(manifold, 1e-6):
         found, truth = nearby(state), engine.evaluate(state)
@@ -70,7 +72,9 @@ def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs, tau, shift):
         np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
         for name in ("gradient", "offsets"):
             wanted = getattr(truth, name)
-            np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
+            np.testing.assert_allclose(
+                getattr(found, name), wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max()
+            )
 
 
 @pytest.mark.parametrize("popularity", [False, True])

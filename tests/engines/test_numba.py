@@ -1,4 +1,6 @@
-"""The compiled pass against the reference: value, gradient, threads, precision, every way through its loops."""
+"""The compiled pass against the reference: value, gradient, threads, precision, every way through
+its loops.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ SINGLE = functools.partial(NumbaEngine, precision="float32")
 
 @pytest.fixture
 def sixteen_slabs(monkeypatch):
-    """Cut the pairs of few nodes as those of 768 and more; 330 nodes have the tables of large graphs, too."""
+    """Cut the pairs of few nodes as those of 768 and more; 330 nodes have the tables of large
+    graphs, too.
+    """
     monkeypatch.setattr(streaming, "_ONE_SLAB_NODES", 32)
     assert len(streaming.slabs_of(330)) == 17
 
@@ -49,14 +53,18 @@ def test_single_precision_pairs(manifold, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.3, 1.5])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str
+)
 def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
     pairs, points = random_pairs(700, "tied"), spread_points(manifold, 700, scale=scale)
     assert max(compare(SINGLE, pairs, manifold, "smoothed", 0.01, points)) <= 1e-5
 
 
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-3, 1e-4, 1e-5])
-@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str
+)
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau, sixteen_slabs):
     for n, capacities, scale in ((60, "distinct", 0.7), (600, "tied", 0.7), (60, "tied", 1e-3)):
         pairs, points = random_pairs(n, capacities), spread_points(manifold, n, seed=n, scale=scale)
@@ -141,6 +149,10 @@ def test_a_cold_pass_says_how_near_the_nearest_pair_is_and_a_hot_one_need_not():
     nearest[pairs.edges[:, 0], pairs.edges[:, 1]] = np.inf
     expected = nearest.triu(1)[nearest.triu(1) > 0].min().item()
     for compare_pairs in (True, False):
-        engine = NumbaEngine(pairs, [spec_of(manifold, "geodesic", 1.0)], stop_when_ordered=compare_pairs)
+        engine = NumbaEngine(
+            pairs, [spec_of(manifold, "geodesic", 1.0)], stop_when_ordered=compare_pairs
+        )
         shortest = engine.evaluate(state).shortest[0]
-        assert shortest == pytest.approx(expected, rel=1e-9) if compare_pairs else np.isnan(shortest)
+        assert (
+            shortest == pytest.approx(expected, rel=1e-9) if compare_pairs else np.isnan(shortest)
+        )

@@ -25,10 +25,17 @@ def spec(manifold, parts, iterations=12, tau=0.05, max_step=0.01):
 
 
 def start(manifold, seed=0):
-    return manifold.random_near_pole(N, epsilon=0.3, generator=torch.Generator().manual_seed(seed)).numpy()
+    return manifold.random_near_pole(
+        N, epsilon=0.3, generator=torch.Generator().manual_seed(seed)
+    ).numpy()
 
 
-SPACES = [PseudoHyperboloid(2, 2), PseudoHyperboloid(4, 0), PseudoHyperboloid(0, 3, -4.0), Euclidean(3)]
+SPACES = [
+    PseudoHyperboloid(2, 2),
+    PseudoHyperboloid(4, 0),
+    PseudoHyperboloid(0, 3, -4.0),
+    Euclidean(3),
+]
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.05, 1e-3])
@@ -41,18 +48,30 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(pairs, manifold, parts, t
     losses = [engine.advance(state, 9) for engine, state in zip(engines, states, strict=True)]
     np.testing.assert_allclose(*losses, rtol=1e-9)
     np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-7, atol=1e-9)
-    whole = NumbaEngine(pairs, [spec(manifold, 1, tau=tau)]).advance(BatchState.start([start(manifold)]), 9)
+    whole = NumbaEngine(pairs, [spec(manifold, 1, tau=tau)]).advance(
+        BatchState.start([start(manifold)]), 9
+    )
     assert not np.allclose(whole, losses[0], rtol=1e-6), "another sum is another loss"
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.003])
 def test_a_part_of_many_pairs_is_that_of_the_definition_on_any_threads(tau):
-    """There are several slabs, and a table of the smoothed dissimilarity; few pairs of a tile count, some, or most."""
+    """There are several slabs, and a table of the smoothed dissimilarity; few pairs of a tile
+    count, some, or most.
+    """
     n, manifold, rng = 803, PseudoHyperboloid(2, 2), np.random.default_rng(1)
-    pairs = RankedPairs.of(Graph.from_arrays(np.arange(n - 1), np.arange(1, n), rng.integers(1, 4, n - 1), ids=n))
-    points = manifold.random_near_pole(n, epsilon=0.3, generator=torch.Generator().manual_seed(0)).numpy()
+    pairs = RankedPairs.of(
+        Graph.from_arrays(np.arange(n - 1), np.arange(1, n), rng.integers(1, 4, n - 1), ids=n)
+    )
+    points = manifold.random_near_pole(
+        n, epsilon=0.3, generator=torch.Generator().manual_seed(0)
+    ).numpy()
     specs, states = [spec(manifold, 3, tau=tau)], [BatchState.start([points]) for _ in range(3)]
-    engines = NumbaEngine(pairs, specs, threads=1), NumbaEngine(pairs, specs, threads=2), ReferenceEngine(pairs, specs)
+    engines = (
+        NumbaEngine(pairs, specs, threads=1),
+        NumbaEngine(pairs, specs, threads=2),
+        ReferenceEngine(pairs, specs),
+    )
     losses = [engine.advance(state, 3) for engine, state in zip(engines, states, strict=True)]
     assert np.array_equal(losses[0], losses[1])
     assert np.array_equal(states[0].points, states[1].points)
@@ -74,7 +93,10 @@ def test_every_pair_is_in_one_part_of_a_round():
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
 def test_an_evaluation_looks_at_all_pairs(pairs, engine):
     manifold = PseudoHyperboloid(2, 2)
-    found = [engine(pairs, [spec(manifold, parts)]).evaluate(BatchState.start([start(manifold)])) for parts in (1, 4)]
+    found = [
+        engine(pairs, [spec(manifold, parts)]).evaluate(BatchState.start([start(manifold)]))
+        for parts in (1, 4)
+    ]
     assert found[0].loss == found[1].loss
     assert np.array_equal(found[0].gradient, found[1].gradient)
 
@@ -93,7 +115,9 @@ def test_threads_and_batches_do_not_change_a_sample(pairs):
 def test_the_spread_is_of_directions_in_time_and_places_in_space():
     manifold = PseudoHyperboloid(2, 2)
     points = start(manifold, 3)
-    chart = np.concatenate((points[:, :3] / np.linalg.norm(points[:, :3], axis=1)[:, None], points[:, 3:]), axis=1)
+    chart = np.concatenate(
+        (points[:, :3] / np.linalg.norm(points[:, :3], axis=1)[:, None], points[:, 3:]), axis=1
+    )
     distances = [np.sum((x - y) ** 2) for x in chart for y in chart]
     assert spread_of(points, 3) == pytest.approx(np.sqrt(np.mean(distances) / 2))
     flat = np.random.default_rng(0).standard_normal((50, 3))
@@ -116,8 +140,14 @@ def test_in_hyperbolic_space_the_spread_is_of_geodesics_from_the_pole():
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
 def test_no_point_moves_farther_than_its_share_of_the_spread(pairs, manifold, engine):
     share, steps = 0.1, np.full(60, 1.0)
-    specs = [RunSpec(manifold, Schedule(steps, steps, 1e6 * steps, share * steps), "smoothed", keep="last")]
-    state = BatchState.start([0.3 * start(manifold) if isinstance(manifold, Euclidean) else start(manifold)])
+    specs = [
+        RunSpec(
+            manifold, Schedule(steps, steps, 1e6 * steps, share * steps), "smoothed", keep="last"
+        )
+    ]
+    state = BatchState.start(
+        [0.3 * start(manifold) if isinstance(manifold, Euclidean) else start(manifold)]
+    )
     following = follow_spread(specs, [True], state)
     reach = float(state.record["reach"][0])
     quadric = manifold.quadric

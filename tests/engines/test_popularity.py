@@ -1,4 +1,6 @@
-"""Offsets of nodes: pairs compared by d_ij - a_i - a_j, every engine against a literal transcription."""
+"""Offsets of nodes: pairs compared by d_ij - a_i - a_j, every engine against a literal
+transcription.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,13 @@ def state_of(points, offsets):
 
 
 def error(found, expected, manifold, points):
-    """The largest relative error of the loss, of its gradient in the tangent spaces, and of that in the offsets."""
+    """The largest relative error of the loss, of its gradient in the tangent spaces, and of that in
+    the offsets.
+    """
     value, slope, offsets = expected
-    tangent = [manifold.egrad2rgrad(points, g) for g in (slope, torch.from_numpy(found.gradient[0]))]
+    tangent = [
+        manifold.egrad2rgrad(points, g) for g in (slope, torch.from_numpy(found.gradient[0]))
+    ]
     largest = [max(float(array.abs().max()), 1e-300) for array in (tangent[0], offsets)]
     return max(
         abs(found.loss[0] - value) / max(value, 1e-300),
@@ -51,7 +57,9 @@ def error(found, expected, manifold, points):
 
 def graph_of(edges, weights, n):
     ends = np.array(edges)
-    return RankedPairs.of(Graph.from_arrays(ends[:, 0], ends[:, 1], np.array(weights, dtype=float), ids=n))
+    return RankedPairs.of(
+        Graph.from_arrays(ends[:, 0], ends[:, 1], np.array(weights, dtype=float), ids=n)
+    )
 
 
 CLIQUE = [(i, j) for i in range(9) for j in range(i)]
@@ -60,11 +68,16 @@ GRAPHS = {
     "a star": graph_of([(0, k) for k in range(1, 15)], [k % 4 + 1 for k in range(1, 15)], 15),
     "a complete graph": graph_of(CLIQUE, [1 + (i * j) % 3 for i, j in CLIQUE], 9),
     "more than are kept pair by pair": random_pairs(105, "tied", degree=2),
-}  # fmt: skip
+}
 
 
 CASES = [
-    pytest.param(manifold, pairs, id=f"{manifold}-{name}", marks=[pytest.mark.slow] * name.startswith("more than"))
+    pytest.param(
+        manifold,
+        pairs,
+        id=f"{manifold}-{name}",
+        marks=[pytest.mark.slow] * name.startswith("more than"),
+    )
     for manifold in (PseudoHyperboloid(2, 2, -4.0), Euclidean(3))
     for name, pairs in GRAPHS.items()
 ]
@@ -78,13 +91,16 @@ def test_loss_and_gradients_are_the_literal_ones(manifold, pairs, scope):
         expected = literal(pairs, points, manifold, tau, scope, offsets)
         compiled = ((NumbaEngine, 1e-10), (SINGLE, 1e-4)) if scope == "graph" else ()
         for engine, bound in ((ReferenceEngine, 1e-10), *compiled):
-            found = engine(pairs, [popular_spec(manifold, tau, scope)]).evaluate(state_of(points, offsets))
+            found = engine(pairs, [popular_spec(manifold, tau, scope)]).evaluate(
+                state_of(points, offsets)
+            )
             assert error(found, expected, manifold, points) <= bound, (engine, tau)
 
 
 @pytest.mark.parametrize(
     ("manifold", "n"),
-    [(MANIFOLDS[k], 130) for k in (0, 1, 4)] + [pytest.param(MANIFOLDS[2], 900, marks=pytest.mark.slow)],
+    [(MANIFOLDS[k], 130) for k in (0, 1, 4)]
+    + [pytest.param(MANIFOLDS[2], 900, marks=pytest.mark.slow)],
     ids=str,
 )
 @pytest.mark.parametrize(
@@ -97,11 +113,17 @@ def test_large_graphs_equal_the_reference(manifold, n, engine, bound):
     for tau, size in ((1.0, 0.3), (0.05, 2.0), (7e-4, 0.1), (7e-4, 2.0)):
         specs, state = [popular_spec(manifold, tau)], state_of(points, some_offsets(n, size))
         found = ReferenceEngine(pairs, specs).evaluate(state)
-        expected = float(found.loss[0]), torch.from_numpy(found.gradient[0]), torch.from_numpy(found.offsets[0])
+        expected = (
+            float(found.loss[0]),
+            torch.from_numpy(found.gradient[0]),
+            torch.from_numpy(found.offsets[0]),
+        )
         assert error(engine(pairs, specs).evaluate(state), expected, manifold, points) <= bound, tau
 
 
-@pytest.mark.parametrize(("engine_of", "scope"), [(each, scope) for scope in ENGINES for each in ENGINES[scope]])
+@pytest.mark.parametrize(
+    ("engine_of", "scope"), [(each, scope) for scope in ENGINES for each in ENGINES[scope]]
+)
 def test_gradients_are_those_of_finite_differences(engine_of, scope):
     manifold, pairs = Euclidean(3), random_pairs(120, "tied")
     points, offsets = spread_points(manifold, 120).numpy(), some_offsets(120)
@@ -109,8 +131,14 @@ def test_gradients_are_those_of_finite_differences(engine_of, scope):
     found = engine.evaluate(state_of(points, offsets))
     rng = np.random.default_rng(3)
     for in_points, in_offsets in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
-        way, shift = in_points * rng.standard_normal(points.shape), in_offsets * rng.standard_normal(120)
-        ends = [engine.evaluate(state_of(points + h * way, offsets + h * shift)).loss[0] for h in (1e-5, -1e-5)]
+        way, shift = (
+            in_points * rng.standard_normal(points.shape),
+            in_offsets * rng.standard_normal(120),
+        )
+        ends = [
+            engine.evaluate(state_of(points + h * way, offsets + h * shift)).loss[0]
+            for h in (1e-5, -1e-5)
+        ]
         slope = (found.gradient[0] * way).sum() + found.offsets[0] @ shift
         assert abs((ends[0] - ends[1]) / 2e-5 - slope) <= 1e-6 * abs(slope)
 
@@ -122,7 +150,10 @@ def test_offsets_of_zero_change_nothing(scope):
         pairs, state = random_pairs(n, "tied"), state_of(spread_points(manifold, n), 0.0)
         spec = popular_spec(manifold, 0.05, scope)
         for engine_of in ENGINES[scope]:
-            one, other = (engine_of(pairs, [s]).evaluate(state) for s in (spec, replace(spec, popularity=False)))
+            one, other = (
+                engine_of(pairs, [s]).evaluate(state)
+                for s in (spec, replace(spec, popularity=False))
+            )
             np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
             np.testing.assert_allclose(
                 one.gradient, other.gradient, rtol=1e-12, atol=1e-12 * np.abs(other.gradient).max()
@@ -133,7 +164,9 @@ def test_offsets_of_zero_change_nothing(scope):
 @pytest.mark.parametrize("scope", ENGINES)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_offsets_move_by_one_factor(optimizer, scope):
-    """The compiled moves are the reference's: bounded together, without a mean, after offsets have faded."""
+    """The compiled moves are the reference's: bounded together, without a mean, after offsets have
+    faded.
+    """
     manifold, n = PseudoHyperboloid(2, 2, -4.0), 110
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n).numpy()
     schedule = Schedule.constant(6, temperature=0.05, step=0.01, max_step=2e-3)
@@ -146,17 +179,23 @@ def test_offsets_move_by_one_factor(optimizer, scope):
         moves = state.offsets - (1.0 - FADING * 2e-3 / 2.0) * before
         assert np.sqrt(np.square(moves).mean()) == pytest.approx(2e-3)
         assert moves.mean() == pytest.approx(0.0, abs=1e-12)
-        np.testing.assert_allclose(moves / np.abs(moves).max(), -found.offsets / np.abs(found.offsets).max(), atol=1e-9)
+        np.testing.assert_allclose(
+            moves / np.abs(moves).max(), -found.offsets / np.abs(found.offsets).max(), atol=1e-9
+        )
         engine.advance(state, 5)
     for name in ("points", "offsets", "best", "best_offsets"):
-        np.testing.assert_allclose(getattr(states[-1], name), getattr(states[0], name), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(
+            getattr(states[-1], name), getattr(states[0], name), rtol=1e-8, atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_sample_of_the_pairs_is_the_references(parts):
     manifold, n = PseudoHyperboloid(2, 2), 300
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n).numpy()
-    schedule = replace(Schedule.constant(4, temperature=0.05, step=1e-3, max_step=2e-3), parts=parts)
+    schedule = replace(
+        Schedule.constant(4, temperature=0.05, step=1e-3, max_step=2e-3), parts=parts
+    )
     states = [state_of(points, some_offsets(n)) for _ in range(2)]
     spec = RunSpec(manifold, schedule, "smoothed", popularity=True)
     losses = [
@@ -190,6 +229,9 @@ def test_the_nearest_pair_is_that_of_what_is_compared(n):
     manifold, pairs = PseudoHyperboloid(2, 2), random_pairs(n, "tied")
     state = state_of(spread_points(manifold, n), some_offsets(n))
     specs = [popular_spec(manifold, 0.05)]
-    found = [engine(pairs, specs, stop_when_ordered=True).evaluate(state) for engine in (ReferenceEngine, NumbaEngine)]
+    found = [
+        engine(pairs, specs, stop_when_ordered=True).evaluate(state)
+        for engine in (ReferenceEngine, NumbaEngine)
+    ]
     for name in ("longest", "shortest"):
         np.testing.assert_allclose(getattr(found[1], name), getattr(found[0], name), rtol=1e-9)

@@ -16,9 +16,9 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import start
 
-# Descent and finish, with and without a light cone, slabs of pairs and few pairs, both precisions, places found from
-# few landmarks: what a processor could round in its own way. These are what ARM and x86 with and without FMA and
-# AVX-512 compute alike.
+# Descent and finish, with and without a light cone, slabs of pairs and few pairs, both precisions,
+# places found from few landmarks: what a processor could round in its own way. These are what ARM
+# and x86 with and without FMA and AVX-512 compute alike.
 TRAININGS = {
     "cone": ("club", {"p": 2, "q": 2, "iterations": 120}),
     "hyperbolic": ("club", {"p": 4, "q": 0, "iterations": 120}),
@@ -48,7 +48,10 @@ PRESETS = [
     for options in (
         *({"iterations": 150, **geometry} for geometry in _GEOMETRIES),
         *({"iterations": 150, "preset": "paper-text", **geometry} for geometry in _GEOMETRIES),
-        *({"iterations": 100, "p": 2, "q": 2, "optimizer": name} for name in ("gradient", "phi", "signed-gradient")),
+        *(
+            {"iterations": 100, "p": 2, "q": 2, "optimizer": name}
+            for name in ("gradient", "phi", "signed-gradient")
+        ),
         {"iterations": 100, "p": 3, "q": 1, "seed": 3},
         {"iterations": 100, "flat": True, "dim": 4},
     )
@@ -70,12 +73,18 @@ def bits(graph: str, options: Mapping[str, object]) -> str:
     with pytest.MonkeyPatch.context() as patch:
         if graph == "large":
             patch.setattr(start, "_ENTRIES", 0)
-        points = uh.embed(graph_of(graph), quiet=True, device="cpu", backend="numba", **options).points
+        points = uh.embed(
+            graph_of(graph), quiet=True, device="cpu", backend="numba", **options
+        ).points
     return hashlib.sha256(np.ascontiguousarray(points).tobytes()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in ("single", "landmarks"))) for name in TRAININGS]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("single", "landmarks")))
+        for name in TRAININGS
+    ],
 )
 def test_every_processor_computes_these_bits(name):
     assert bits(*TRAININGS[name]) == BITS[name]
@@ -88,10 +97,14 @@ def test_the_papers_presets_compute_these_bits():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["generic", "haswell" if platform.machine() == "x86_64" else "cortex-a53"])
+@pytest.mark.parametrize(
+    "target", ["generic", "haswell" if platform.machine() == "x86_64" else "cortex-a53"]
+)
 def test_another_processor_computes_these_bits(target, tmp_path):
     environment = {**os.environ, "NUMBA_CPU_NAME": target, "NUMBA_CACHE_DIR": str(tmp_path)}
-    found = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
+    )
     assert dict(line.split() for line in found.stdout.splitlines()) == BITS
 
 

@@ -31,9 +31,13 @@ WRONG = [
     ("", "device : torch knows none of that name"),
     ("meta", "device meta: nothing is computed there: use cpu or cuda"),
     pytest.param("mps", "device mps: torch finds none here", marks=WITHOUT_MPS),
-    pytest.param("cuda", "device cuda: torch finds no CUDA device here: use cpu, or leave it out", marks=WITHOUT_CUDA),
+    pytest.param(
+        "cuda",
+        "device cuda: torch finds no CUDA device here: use cpu, or leave it out",
+        marks=WITHOUT_CUDA,
+    ),
     pytest.param("cuda:7", "device cuda:7: torch finds no CUDA device here", marks=WITHOUT_CUDA),
-]  # fmt: skip
+]
 
 
 class Unknown(Euclidean):
@@ -45,7 +49,9 @@ class Unknown(Euclidean):
 
 
 def problem_on(manifold, **options):
-    return Problem(KARATE, [RunSpec(manifold, Schedule.constant(3, temperature=0.1, step=1e-3))], **options)
+    return Problem(
+        KARATE, [RunSpec(manifold, Schedule.constant(3, temperature=0.1, step=1e-3))], **options
+    )
 
 
 @pytest.fixture
@@ -81,14 +87,31 @@ def test_devices_that_are_there_are_found():
     [
         (Machine(threads=0), ValueError, "threads must be at least 1, got 0"),
         (Machine(threads=1.5), TypeError, "threads must be an integer, got 1.5"),
-        (Machine(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, sampled, got"),
-        (Machine(precision="float16"), ValueError, "precision must be one of float64, float32, got 'float16'"),
-        (Machine(backend="reference", precision="float32"), ValueError, "precision 'float32' is of the backends numba"),
+        (
+            Machine(backend="gpu"),
+            ValueError,
+            "backend must be one of auto, numba, triton, reference, sampled, got",
+        ),
+        (
+            Machine(precision="float16"),
+            ValueError,
+            "precision must be one of float64, float32, got 'float16'",
+        ),
+        (
+            Machine(backend="reference", precision="float32"),
+            ValueError,
+            "precision 'float32' is of the backends numba",
+        ),
         (Machine("meta", "numba"), ValueError, "device meta: nothing is computed there"),
         (Machine("cpu", "triton"), ValueError, "backend 'triton' computes on cuda, got device cpu"),
-        pytest.param(Machine(backend="triton"), ValueError, "needs a CUDA device, and torch finds", marks=WITHOUT_CUDA),
+        pytest.param(
+            Machine(backend="triton"),
+            ValueError,
+            "needs a CUDA device, and torch finds",
+            marks=WITHOUT_CUDA,
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_places_are_refused(place, error, words):
     pytest.importorskip("triton", reason="what is said of the triton backend where it is installed")
     with pytest.raises(error) as caught:
@@ -129,12 +152,16 @@ def test_engines_are_made_of_a_problem_and_a_place():
 
 def test_without_numba_torch_computes_and_that_is_said_once(without):
     without("numba")
-    with pytest.warns(SlowEngine, match=r"numba package, which is not installed: training with torch"):
+    with pytest.warns(
+        SlowEngine, match=r"numba package, which is not installed: training with torch"
+    ):
         assert resolve(Machine(), 34) == Machine(CPU, "reference")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         resolve(Machine(), 34)
-    with pytest.raises(ValueError, match="backend 'numba' needs the numba package, which is not installed"):
+    with pytest.raises(
+        ValueError, match="backend 'numba' needs the numba package, which is not installed"
+    ):
         resolve(Machine(backend="numba"), 34)
     with pytest.raises(ValueError, match="precision 'float32' is of the backends numba and triton"):
         resolve(Machine(precision="float32"), 34)
@@ -151,6 +178,11 @@ def test_manifolds_that_no_kernel_knows_are_computed_by_torch(without):
 def test_a_gpu_looks_at_no_more_pairs_than_help():
     cpu, gpu = Machine(CPU, "numba"), Machine(torch.device("cuda"), "triton")
     assert [others_met(cpu, n) for n in (2_000, 50_000, 10**7)] == [MEETS, 256, 256]
-    assert [others_met(gpu, n) for n in (2_000, 50_000, 200_000, 10**7)] == [MEETS, 1000, 4000, 8000]
+    assert [others_met(gpu, n) for n in (2_000, 50_000, 200_000, 10**7)] == [
+        MEETS,
+        1000,
+        4000,
+        8000,
+    ]
     assert [ends_exactly(n, cpu) for n in (20_000, 20_001)] == [True, False]
     assert [ends_exactly(n, gpu) for n in (200_000, 200_001)] == [True, False]

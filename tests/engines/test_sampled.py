@@ -29,14 +29,20 @@ def spec(manifold=Q22, optimizer="descent", sample=FEW, iterations=200, seed=0, 
 
 
 def start(manifold, n=34, seed=0):
-    return manifold.random_near_pole(n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)).numpy()
+    return manifold.random_near_pole(
+        n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)
+    ).numpy()
 
 
 @pytest.mark.parametrize("optimizer", ["descent", "phi", "gradient", "signed-gradient"])
 @pytest.mark.parametrize("scope", ["graph", "node"])
 @pytest.mark.parametrize("popularity", [False, True])
 def test_samples_of_everything_train_as_the_reference(optimizer, scope, popularity):
-    specs = [spec(optimizer=optimizer, sample=EVERYTHING, scope=scope, popularity=popularity, keep="last")]
+    specs = [
+        spec(
+            optimizer=optimizer, sample=EVERYTHING, scope=scope, popularity=popularity, keep="last"
+        )
+    ]
     states = [BatchState.start([start(Q22)]) for _ in range(2)]
     losses = [
         engine(KARATE, specs).advance(state, 10)
@@ -45,7 +51,9 @@ def test_samples_of_everything_train_as_the_reference(optimizer, scope, populari
     np.testing.assert_allclose(*losses, rtol=1e-9)
     np.testing.assert_array_equal(states[0].best, states[0].points)
     for name in ("points", "offsets"):
-        np.testing.assert_allclose(*(getattr(state, name) for state in states), rtol=1e-7, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            *(getattr(state, name) for state in states), rtol=1e-7, atol=1e-9, err_msg=name
+        )
 
 
 def test_iterations_follow_from_the_seed_and_their_number_alone():
@@ -78,7 +86,9 @@ def test_a_run_of_a_batch_is_that_run_alone():
     losses = SampledEngine(KARATE, specs).advance(both, 20)
     for k, alone in enumerate(specs):
         state = BatchState.start([starts[k]])
-        np.testing.assert_array_equal(SampledEngine(KARATE, [alone]).advance(state, 20)[0], losses[k])
+        np.testing.assert_array_equal(
+            SampledEngine(KARATE, [alone]).advance(state, 20)[0], losses[k]
+        )
         np.testing.assert_array_equal(state.points[0], both.points[k, :, : state.points.shape[2]])
 
 
@@ -101,7 +111,9 @@ def test_the_best_points_are_told_by_a_sample_that_stays():
     engine.advance(state, 101)
     assert state.record["best_iteration"][0] in (0, 50, 100)
     at_best = BatchState.start([state.best[0]])
-    assert engine.evaluate(at_best).loss[0] == pytest.approx(state.record["best_loss"][0], rel=1e-12)
+    assert engine.evaluate(at_best).loss[0] == pytest.approx(
+        state.record["best_loss"][0], rel=1e-12
+    )
     assert engine.evaluate(at_best).loss[0] == engine.nearby()(at_best).loss[0]
 
 
@@ -109,7 +121,9 @@ def test_evaluations_of_everything_are_those_of_the_reference():
     pairs, points = random_pairs(60, "tied"), spread_points(Q22, 60)
     specs = [RunSpec(Q22, spec_of(Q22, "smoothed", 0.3).schedule, "smoothed", sample=EVERYTHING)]
     state = BatchState.start([points.numpy()])
-    found, expected = (engine(pairs, specs).evaluate(state) for engine in (SampledEngine, ReferenceEngine))
+    found, expected = (
+        engine(pairs, specs).evaluate(state) for engine in (SampledEngine, ReferenceEngine)
+    )
     np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-10)
     tangents = [Q22.egrad2rgrad(points, torch.from_numpy(e.gradient[0])) for e in (found, expected)]
     torch.testing.assert_close(*tangents, rtol=1e-8, atol=1e-8)
@@ -118,7 +132,9 @@ def test_evaluations_of_everything_are_those_of_the_reference():
 
 def test_what_samples_cannot_tell_is_refused():
     problem = Problem(KARATE, [spec()], stop_when_ordered=True)
-    with pytest.raises(ValueError, match="'sampled' does not look at all pairs, as stop='ordered' needs"):
+    with pytest.raises(
+        ValueError, match="'sampled' does not look at all pairs, as stop='ordered' needs"
+    ):
         make_engine(problem, Machine(backend="sampled"))
     with pytest.raises(ValueError, match="needs all pairs"):
         SampledEngine(*problem)
@@ -131,13 +147,17 @@ def test_all_pairs_end_a_training_by_samples_where_they_can(monkeypatch):
     both = make_engine(problem, place, exact_end=True)
     assert (both.name, both.specs) == ("sampled, then numba", problem.specs)
     state = BatchState.start([start(Q22)])
-    np.testing.assert_allclose(both.evaluate(state).loss, ReferenceEngine(*problem).evaluate(state).loss, rtol=1e-9)
+    np.testing.assert_allclose(
+        both.evaluate(state).loss, ReferenceEngine(*problem).evaluate(state).loss, rtol=1e-9
+    )
     assert both.advance(state, 2).shape == (1, 2)
     assert both.nearby()(state).loss.shape == (1,)
     both.close()
     monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert make_engine(problem, place, exact_end=True).evaluate_with is None
-    assert resolve(Machine(), 34) == Machine(CPU, "numba"), "compiled loops look at parts of the pairs"
+    assert resolve(Machine(), 34) == Machine(CPU, "numba"), (
+        "compiled loops look at parts of the pairs"
+    )
     monkeypatch.setattr("ultrahyperbolic.engines.registry.installed", lambda name: name == "torch")
     assert resolve(Machine(), 34) == Machine(CPU, "sampled")
     assert resolve(Machine(), 34, problem._replace(stop_when_ordered=True)).backend == "reference"

@@ -1,4 +1,6 @@
-"""Edges compared with the weaker pairs of their two ends: torch computes that, and compiled engines say they do not."""
+"""Edges compared with the weaker pairs of their two ends: torch computes that, and compiled engines
+say they do not.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,13 @@ def node_spec(manifold, tau, measure="smoothed", **options):
 
 def error(pairs, manifold, tau, points, expected):
     """The relative error of value and gradient, whichever is larger, in the tangent spaces."""
-    found = ReferenceEngine(pairs, [node_spec(manifold, tau)]).evaluate(BatchState.start([points.numpy()]))
+    found = ReferenceEngine(pairs, [node_spec(manifold, tau)]).evaluate(
+        BatchState.start([points.numpy()])
+    )
     value, slope, _offsets = expected
-    tangent = [manifold.egrad2rgrad(points, g) for g in (slope, torch.from_numpy(found.gradient[0]))]
+    tangent = [
+        manifold.egrad2rgrad(points, g) for g in (slope, torch.from_numpy(found.gradient[0]))
+    ]
     largest = max(tangent[0].abs().max().item(), 1e-300)
     change = (tangent[1] - tangent[0]).abs().max().item() / largest
     return max(abs(found.loss[0] - value) / max(value, 1e-300), change)
@@ -38,7 +44,9 @@ def error(pairs, manifold, tau, points, expected):
 
 def graph_of(edges, weights, n):
     ends = np.array(edges)
-    return RankedPairs.of(Graph.from_arrays(ends[:, 0], ends[:, 1], np.array(weights, dtype=float), ids=n))
+    return RankedPairs.of(
+        Graph.from_arrays(ends[:, 0], ends[:, 1], np.array(weights, dtype=float), ids=n)
+    )
 
 
 CLIQUE = [(i, j) for i in range(12) for j in range(i + 1, 12)]
@@ -46,7 +54,9 @@ GRAPHS = {
     "three capacities": random_pairs(40, "tied"),
     "distinct capacities": random_pairs(30, "distinct"),
     "one capacity": random_pairs(40, "one"),
-    "several components": graph_of([(0, 1), (1, 2), (3, 4), (4, 5), (3, 5), (7, 8)], [1, 2, 3, 3, 1, 2], 10),
+    "several components": graph_of(
+        [(0, 1), (1, 2), (3, 4), (4, 5), (3, 5), (7, 8)], [1, 2, 3, 3, 1, 2], 10
+    ),
     "a complete graph": graph_of(CLIQUE, [1 + (i * j) % 3 for i, j in CLIQUE], 12),
     "a complete graph of one capacity": graph_of(CLIQUE, [1] * len(CLIQUE), 12),
     "a star": graph_of([(0, k) for k in range(1, 15)], [k % 4 + 1 for k in range(1, 15)], 15),
@@ -70,7 +80,9 @@ def test_the_gradient_is_the_slope_of_the_loss():
     gradient = engine.evaluate(BatchState.start([points])).gradient[0]
     for seed in range(3):
         way = np.random.default_rng(seed).standard_normal(points.shape)
-        ends = [engine.evaluate(BatchState.start([points + h * way])).loss[0] for h in (1e-5, -1e-5)]
+        ends = [
+            engine.evaluate(BatchState.start([points + h * way])).loss[0] for h in (1e-5, -1e-5)
+        ]
         assert (ends[0] - ends[1]) / 2e-5 == pytest.approx((gradient * way).sum(), rel=1e-6)
 
 
@@ -82,7 +94,9 @@ def test_a_run_stops_once_every_edge_is_shorter():
         points = places.copy()
         points[1] += shift  # beside the next pair
         state = BatchState.start([points[:, None]])
-        made = ReferenceEngine(pairs, [node_spec(Euclidean(1), 0.5, "distance")], stop_when_ordered=True)
+        made = ReferenceEngine(
+            pairs, [node_spec(Euclidean(1), 0.5, "distance")], stop_when_ordered=True
+        )
         found = made.evaluate(state)
         assert found.shortest[0] == pytest.approx(2.9 if done == 0 else 0.05, rel=1e-9)
         made.advance(state, 1)
@@ -94,7 +108,9 @@ def test_a_training_lowers_the_loss():
     karate = RankedPairs.of(datasets.karate())
     schedule = Schedule.constant(200, temperature=0.05, step=0.1, max_step=0.01, epsilon=0.01)
     specs = [RunSpec(manifold, schedule, "smoothed", scope="node")]
-    start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    start = manifold.random_near_pole(
+        34, epsilon=0.1, generator=torch.Generator().manual_seed(0)
+    ).numpy()
     state = BatchState.start([start])
     losses = ReferenceEngine(karate, specs).advance(state, 200)
     assert losses[0, -1] < 0.6 * losses[0, 0]
@@ -120,9 +136,13 @@ def test_compiled_engines_say_that_they_do_not_know_it(backend, monkeypatch):
     place = Machine("cuda" if backend == "triton" else "cpu", backend)
     problem = problem_of(random_pairs(30, "tied"))
     assert unfit(backend, problem, place) == (
-        f"backend '{backend}' does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
+        f"backend '{backend}' does not know scope 'node', only torch does (backend 'reference' or "
+        "'sampled')"
     )
-    assert unfit(backend, problem._replace(specs=[replace(problem.specs[0], scope="graph")]), place) is None
+    assert (
+        unfit(backend, problem._replace(specs=[replace(problem.specs[0], scope="graph")]), place)
+        is None
+    )
     with pytest.raises(ValueError, match="does not know scope 'node'"):
         engine_of(problem, place, Communicator())
 
@@ -130,7 +150,9 @@ def test_compiled_engines_say_that_they_do_not_know_it(backend, monkeypatch):
 def test_the_reference_is_taken_where_nobody_has_named_an_engine(monkeypatch):
     monkeypatch.setattr(registry, "_told", set())
     problem = problem_of(random_pairs(30, "tied"))
-    with pytest.warns(SlowEngine, match="does not know scope 'node'.*: training with torch, which is slower"):
+    with pytest.warns(
+        SlowEngine, match="does not know scope 'node'.*: training with torch, which is slower"
+    ):
         assert resolve(Machine("cpu"), 30, problem).backend == "reference"
     with pytest.raises(ValueError, match="backend 'numba' does not know scope 'node'"):
         resolve(Machine("cpu", "numba"), 30, problem)

@@ -1,4 +1,6 @@
-"""The CUDA engine against the reference: on a GPU where there is one, else under Triton's interpreter."""
+"""The CUDA engine against the reference: on a GPU where there is one, else under Triton's
+interpreter.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.objective import RankedPairs
 
-pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
+pytest.importorskip(
+    "triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines"
+)
 
 from ultrahyperbolic.engines.triton import engine as cuda
 from ultrahyperbolic.engines.triton import passes as passes
@@ -32,35 +36,53 @@ KARATE = RankedPairs.of(datasets.karate())
 
 def slow(*cases):
     """Cases that `make test-all` looks at: the interpreter takes seconds for each."""
-    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for case in cases
+    ]
 
 
 def one_a_branch(manifolds):
-    """Hyperbolic, both kinds of time, sphere and flat: one of each at once, the rest with `make test-all`."""
-    quick = (PseudoHyperboloid(4, 0), PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(0, 4), Euclidean(4))
+    """Hyperbolic, both kinds of time, sphere and flat: one of each at once, the rest with `make
+    test-all`.
+    """
+    quick = (
+        PseudoHyperboloid(4, 0),
+        PseudoHyperboloid(2, 2, -4.0),
+        PseudoHyperboloid(0, 4),
+        Euclidean(4),
+    )
     known = {repr(manifold) for manifold in quick}
     return [manifold if repr(manifold) in known else slow(manifold)[0] for manifold in manifolds]
 
 
 @pytest.mark.parametrize(
-    ("capacities", "tau"), [("tied", 0.01), *slow(("distinct", 1.0), ("one", 0.1))], ids=lambda value: str(value)
+    ("capacities", "tau"),
+    [("tied", 0.01), *slow(("distinct", 1.0), ("one", 0.1))],
+    ids=lambda value: str(value),
 )
 @pytest.mark.parametrize("manifold", one_a_branch(MANIFOLDS), ids=str)
-@pytest.mark.parametrize(("engine", "bound"), [(DOUBLE, 1e-10), *slow((SINGLE, 1e-4))], ids=["double", "single"])
+@pytest.mark.parametrize(
+    ("engine", "bound"), [(DOUBLE, 1e-10), *slow((SINGLE, 1e-4))], ids=["double", "single"]
+)
 def test_smoothed_value_and_gradient(manifold, capacities, tau, engine, bound):
     pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
     assert max(compare(engine, pairs, manifold, "smoothed", tau, points)) <= bound
 
 
 @pytest.mark.parametrize("scale", [1.5, *slow(0.3)])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 1, -4.0))], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 1, -4.0))], ids=str
+)
 def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
     pairs, points = random_pairs(150, "tied"), spread_points(manifold, 150, scale=scale)
     assert max(compare(SINGLE, pairs, manifold, "smoothed", 0.01, points)) <= 1e-5
 
 
 @pytest.mark.parametrize("tau", [1e-3, *slow(0.1, 1e-5)])
-@pytest.mark.parametrize("manifold", one_a_branch([m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)]), ids=str)
+@pytest.mark.parametrize(
+    "manifold", one_a_branch([m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)]), ids=str
+)
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
     pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60, seed=1)
     bound = 64 * conditioning(pairs, manifold, "geodesic", tau, points)
@@ -88,11 +110,15 @@ def test_the_other_dissimilarities(manifold, measure):
     assert max(compare(SINGLE, pairs, manifold, measure, 0.1, points)) <= 1e-3
 
 
-@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic"), (Euclidean(4), "distance")])
+@pytest.mark.parametrize(
+    ("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic"), (Euclidean(4), "distance")]
+)
 def test_points_that_coincide_have_no_slope(manifold, measure):
     pairs, points = random_pairs(20, "tied"), spread_points(manifold, 20)
     points[1:5] = points[0]
-    found = DOUBLE(pairs, [spec_of(manifold, measure, 0.1)]).evaluate(BatchState.start([points.numpy()]))
+    found = DOUBLE(pairs, [spec_of(manifold, measure, 0.1)]).evaluate(
+        BatchState.start([points.numpy()])
+    )
     assert np.isfinite(found.gradient).all()
 
 
@@ -105,10 +131,13 @@ def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     by_bitmap = DOUBLE(pairs, specs).evaluate(state)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
     by_lists = DOUBLE(pairs, specs).evaluate(state)
-    # Compilers may order the same sums differently; a pair too many or too few would change the third digit.
+    # Compilers may order the same sums differently; a pair too many or too few would change the
+    # third digit.
     assert by_bitmap.loss == pytest.approx(by_lists.loss, rel=1e-13)
     largest = np.abs(by_lists.gradient).max()
-    np.testing.assert_allclose(by_bitmap.gradient, by_lists.gradient, rtol=0.0, atol=1e-13 * largest)
+    np.testing.assert_allclose(
+        by_bitmap.gradient, by_lists.gradient, rtol=0.0, atol=1e-13 * largest
+    )
 
 
 @pytest.mark.parametrize(("pairs", "why"), [(40, "complete"), (12, "a single edge")])
@@ -119,7 +148,9 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     weaker = np.repeat(np.arange(0, len(edges), 10), 10)[: len(edges)]
     ranked = RankedPairs(n, edges, weaker)
     manifold = PseudoHyperboloid(3, 1)
-    assert max(compare(DOUBLE, ranked, manifold, "smoothed", 0.1, spread_points(manifold, n))) <= 1e-10
+    assert (
+        max(compare(DOUBLE, ranked, manifold, "smoothed", 0.1, spread_points(manifold, n))) <= 1e-10
+    )
 
 
 @pytest.mark.parametrize("optimizer", ["descent", *slow("phi", "gradient", "signed-gradient")])
@@ -127,22 +158,34 @@ def test_iterations_equal_the_reference(optimizer):
     manifold = PseudoHyperboloid(3, 1, -4.0)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)
     specs = [RunSpec(manifold, schedule, "smoothed", optimizer)]
-    start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    start = manifold.random_near_pole(
+        34, epsilon=0.1, generator=torch.Generator().manual_seed(0)
+    ).numpy()
     states = [BatchState.start([start]) for _ in range(2)]
     losses = [
-        e(KARATE, specs, best_every=2).advance(s, 4) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)
+        e(KARATE, specs, best_every=2).advance(s, 4)
+        for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)
     ]
     np.testing.assert_allclose(*losses, rtol=1e-10)
     for field in ("points", "free", "best", "rows"):
-        np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+        np.testing.assert_allclose(
+            *(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field
+        )
 
 
 @pytest.mark.slow
 def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
     manifold = PseudoHyperboloid(3, 1)
-    schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
-    specs = [RunSpec(manifold, schedule, "geodesic"), RunSpec(manifold, schedule, "geodesic", keep="last")]
-    start = manifold.random_near_pole(34, epsilon=0.05, generator=torch.Generator().manual_seed(0)).numpy()
+    schedule = Schedule(
+        np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05)
+    )
+    specs = [
+        RunSpec(manifold, schedule, "geodesic"),
+        RunSpec(manifold, schedule, "geodesic", keep="last"),
+    ]
+    start = manifold.random_near_pole(
+        34, epsilon=0.05, generator=torch.Generator().manual_seed(0)
+    ).numpy()
     state = BatchState.start([start, start])
     losses = DOUBLE(KARATE, specs).advance(state, 6)
     assert np.argmin(losses[0]) < 5, "the lowest loss is not the last"
@@ -166,7 +209,8 @@ def test_run_k_of_a_batch_is_that_run_alone():
     manifolds = [PseudoHyperboloid(3, 1, -4.0), Euclidean(4)]
     specs = [spec_of(m, "smoothed", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
     starts = [
-        m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy() for m in manifolds
+        m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+        for m in manifolds
     ]
     together = BatchState.start(starts)
     losses = DOUBLE(KARATE, specs).advance(together, 1)
@@ -181,7 +225,9 @@ def test_a_run_stops_once_every_edge_is_shorter():
     pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
     points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
     state = BatchState.start([points])
-    losses = DOUBLE(pairs, [spec_of(manifold, "geodesic", 0.1)], stop_when_ordered=True).advance(state, 3)
+    losses = DOUBLE(pairs, [spec_of(manifold, "geodesic", 0.1)], stop_when_ordered=True).advance(
+        state, 3
+    )
     assert state.record["done_at"][0] == 0
     assert np.isnan(losses[0, 1:]).all()
     assert np.array_equal(state.points[0], points)
@@ -192,8 +238,13 @@ def of_offsets(pairs, manifold, tau, points, engine_of, size=0.3):
     spec = replace(spec_of(manifold, "smoothed", tau), popularity=True)
     state = BatchState.start([points.numpy()])
     state.offsets[:] = size * np.random.default_rng(5).standard_normal(len(points))
-    expected, found = (engine(pairs, [spec]).evaluate(state) for engine in (ReferenceEngine, engine_of))
-    tangent = [manifold.egrad2rgrad(points, torch.from_numpy(each.gradient[0])) for each in (expected, found)]
+    expected, found = (
+        engine(pairs, [spec]).evaluate(state) for engine in (ReferenceEngine, engine_of)
+    )
+    tangent = [
+        manifold.egrad2rgrad(points, torch.from_numpy(each.gradient[0]))
+        for each in (expected, found)
+    ]
     return max(
         abs(found.loss[0] - expected.loss[0]) / expected.loss[0],
         float((tangent[1] - tangent[0]).abs().max() / tangent[0].abs().max()),
@@ -203,7 +254,9 @@ def of_offsets(pairs, manifold, tau, points, engine_of, size=0.3):
 
 @pytest.mark.parametrize("tau", [0.05, *slow(1.0, 7e-4)])
 @pytest.mark.parametrize(
-    "manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 0), Euclidean(3))], ids=str
+    "manifold",
+    [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 0), Euclidean(3))],
+    ids=str,
 )
 def test_offsets_of_nodes(manifold, tau):
     pairs, points = random_pairs(70, "tied"), spread_points(manifold, 70)
@@ -224,7 +277,9 @@ def test_points_move_with_their_offsets(manifold, optimizer):
     for engine_of, state in zip((ReferenceEngine, DOUBLE), states, strict=True):
         engine_of(KARATE, specs).advance(state, 2)
     for name in ("points", "best", "offsets", "best_offsets"):
-        np.testing.assert_allclose(getattr(states[1], name), getattr(states[0], name), rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(states[1], name), getattr(states[0], name), rtol=1e-8, atol=1e-9
+        )
     assert states[1].offsets[0].any()
     assert not states[1].offsets[1].any()
 
@@ -234,7 +289,10 @@ def test_the_nearest_pair_with_offsets():
     state = BatchState.start([spread_points(manifold, 70).numpy()])
     state.offsets[:] = 0.3 * np.random.default_rng(5).standard_normal(70)
     specs = [replace(spec_of(manifold, "smoothed", 0.1), popularity=True)]
-    found = [engine(pairs, specs, stop_when_ordered=True).evaluate(state) for engine in (ReferenceEngine, DOUBLE)]
+    found = [
+        engine(pairs, specs, stop_when_ordered=True).evaluate(state)
+        for engine in (ReferenceEngine, DOUBLE)
+    ]
     np.testing.assert_allclose(found[1].shortest, found[0].shortest, rtol=1e-9)
     np.testing.assert_allclose(found[1].longest, found[0].longest, rtol=1e-9)
 
@@ -297,14 +355,18 @@ def test_the_second_device_trains_like_the_first():
     specs = [spec_of(manifold, "smoothed", 0.1)]
     states = [BatchState.start([points]) for _ in range(2)]
     losses = [
-        TritonEngine(KARATE, specs, device=torch.device("cuda", number), precision="float64").advance(state, 3)
+        TritonEngine(
+            KARATE, specs, device=torch.device("cuda", number), precision="float64"
+        ).advance(state, 3)
         for number, state in enumerate(states)
     ]
     np.testing.assert_allclose(*losses, rtol=1e-12)
     assert torch.cuda.current_device() == 0
 
 
-@pytest.mark.parametrize(("popular", "bitmap"), slow((False, False), (True, True), (True, False), (False, True)))
+@pytest.mark.parametrize(
+    ("popular", "bitmap"), slow((False, False), (True, True), (True, False), (False, True))
+)
 def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bitmap):
     """Cells are as large as the interpreter's tiles: a part in three is some of them."""
     monkeypatch.setattr(passes, "BITMAP_NODES", 1 << 20 if bitmap else 0)
@@ -328,8 +390,12 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bit
 
 
 @pytest.mark.parametrize("popular", [True, *slow(False)])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(12, 2), *slow(PseudoHyperboloid(3, 0), Euclidean(4))], ids=str)
-def test_products_of_matrices_give_what_differences_of_coordinates_do(monkeypatch, manifold, popular):
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(12, 2), *slow(PseudoHyperboloid(3, 0), Euclidean(4))], ids=str
+)
+def test_products_of_matrices_give_what_differences_of_coordinates_do(
+    monkeypatch, manifold, popular
+):
     """Of a graph that is trained on parts alone, whose cells are as large as the tiles of these."""
     monkeypatch.setattr(passes, "EXACT_NODES_ON_CUDA", 0)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)

@@ -15,11 +15,15 @@ def random_graph(n=20, share=0.25, weights=4, seed=0):
     rng = np.random.default_rng(seed)
     i, j = np.triu_indices(n - 1, 1)
     chosen = rng.random(len(i)) < share
-    return Graph.from_arrays(i[chosen], j[chosen], rng.integers(1, weights + 1, chosen.sum()), ids=n)
+    return Graph.from_arrays(
+        i[chosen], j[chosen], rng.integers(1, weights + 1, chosen.sum()), ids=n
+    )
 
 
 def lattice_points(n, seed=0, dtype=torch.float64):
-    """Squared distances are small whole numbers: exact in every dtype and block, and often equal."""
+    """Squared distances are small whole numbers: exact in every dtype and block, and often
+    equal.
+    """
     return torch.randint(0, 3, (n, 3), generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 

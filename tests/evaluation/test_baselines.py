@@ -18,7 +18,9 @@ def graphs():
     loops = i == j
     return {
         "karate": karate(),
-        "in pieces": Graph.from_arrays(i[~loops], j[~loops], rng.random((~loops).sum()) + 0.1, ids=320),
+        "in pieces": Graph.from_arrays(
+            i[~loops], j[~loops], rng.random((~loops).sum()) + 0.1, ids=320
+        ),
         "path": Graph.from_arrays(np.arange(199), np.arange(1, 200)),
         "star": Graph.from_arrays(np.zeros(70, dtype=int), np.arange(1, 71)),
         "pair": Graph.from_arrays([0], [1]),
@@ -47,7 +49,9 @@ def test_against_networkx(graph):
 def test_the_damping_matters():
     graph = karate()
     rank = nx.pagerank(graph.to_networkx(), alpha=0.5, tol=1e-13)
-    np.testing.assert_allclose(pagerank(graph, damping=0.5), [rank[node] for node in graph.ids], rtol=1e-8)
+    np.testing.assert_allclose(
+        pagerank(graph, damping=0.5), [rank[node] for node in graph.ids], rtol=1e-8
+    )
 
 
 def test_a_hub_of_a_hundred_thousand_leaves(monkeypatch):

@@ -22,7 +22,9 @@ GRAPHS = {
     "karate": karate(),
     "sparse": random(500, 900, 0),
     "dense": random(60, 1500, 1),
-    "hub": Graph.from_edges([*((0, k) for k in range(1, 200)), *((k, k + 1) for k in range(1, 199))]),
+    "hub": Graph.from_edges(
+        [*((0, k) for k in range(1, 200)), *((k, k + 1) for k in range(1, 199))]
+    ),
     "clique": Graph.from_edges([(i, j) for i in range(12) for j in range(i)]),
     "cycle": Graph.from_edges([(k, (k + 1) % 9) for k in range(9)]),
     "tree": Graph.from_edges([(k, (k - 1) // 2) for k in range(1, 63)]),

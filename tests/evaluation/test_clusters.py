@@ -50,7 +50,9 @@ def test_the_club_splits_as_it_did():
     sides = club.attributes["club"].tolist()
     found = uh.embed(club, quiet=True).cluster("map")
     assert 2 <= found.max() + 1 <= 5
-    assert agreement(found, sides) > 0.4  # four groups, each almost of one side; by chance about 0.1
+    assert (
+        agreement(found, sides) > 0.4
+    )  # four groups, each almost of one side; by chance about 0.1
 
 
 def strongly_tied(n=24):
@@ -68,7 +70,9 @@ def test_the_strongest_ties_are_within_communities():
     assert all(found[embedding.index(a)] == found[embedding.index(b)] for a, b, _ in strong)
     assert found.max() >= 3
     apart = embedding.cluster("map")
-    assert any(apart[embedding.index(a)] != apart[embedding.index(b)] for a, b, _ in strong), "a start tells little"
+    assert any(apart[embedding.index(a)] != apart[embedding.index(b)] for a, b, _ in strong), (
+        "a start tells little"
+    )
 
 
 def test_communities_do_not_depend_on_the_order_of_rows():
@@ -88,7 +92,9 @@ def test_nodes_without_ties_are_communities_of_their_own():
 
 def test_ties_that_are_not_known_are_asked_for():
     embedding = uh.Embedding(["a", "b", "c"], np.array([[0.0], [0.1], [5.0]]), Geometry.of_flat(1))
-    with pytest.raises(ValueError, match="ties of this embedding are not known: find communities by='map'"):
+    with pytest.raises(
+        ValueError, match="ties of this embedding are not known: find communities by='map'"
+    ):
         embedding.cluster()
     assert len(embedding.cluster("map")) == 3
     with pytest.raises(ValueError, match="by must be one of graph, map, got 'points'"):
@@ -105,7 +111,12 @@ def test_few_points_have_few_groups():
     assert clusters(np.zeros((0, 2)), flat).tolist() == []
     assert clusters(np.zeros((1, 2)), flat).tolist() == [0]
     assert clusters(np.zeros((2, 2)), flat).tolist() == [0, 0]
-    assert clusters(np.array([[0.0, 0], [0, 1], [9, 9], [9, 8]]), flat, pairs=0).tolist() == [0, 0, 1, 1]
+    assert clusters(np.array([[0.0, 0], [0, 1], [9, 9], [9, 8]]), flat, pairs=0).tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
     with pytest.raises(ValueError, match="pairs must not be negative"):
         clusters(np.zeros((3, 2)), flat, pairs=-1)
 
@@ -114,7 +125,9 @@ def test_popularity_is_taken_from_distances():
     spots = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
     apart = clusters(spots, Geometry.of_flat(1), pairs=0)
     assert apart[4] == apart[3]
-    drawn = clusters(spots, Geometry.of_flat(1), pairs=0, popularity=np.array([1e4, 0.0, 0.0, 0.0, 0.0]))
+    drawn = clusters(
+        spots, Geometry.of_flat(1), pairs=0, popularity=np.array([1e4, 0.0, 0.0, 0.0, 0.0])
+    )
     assert drawn[4] == drawn[0]
 
 

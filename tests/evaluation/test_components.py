@@ -9,7 +9,14 @@ import torch
 from scipy.stats import spearmanr
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.evaluation import component_delta, components, delta, evaluate, over_pairs, strength_spearman
+from ultrahyperbolic.evaluation import (
+    component_delta,
+    components,
+    delta,
+    evaluate,
+    over_pairs,
+    strength_spearman,
+)
 from ultrahyperbolic.evaluation import hierarchy as room
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.graph.flow import current_flow
@@ -33,7 +40,9 @@ def scattered(n=40, edges=26, seed=0):
     """Components of many sizes, among them nodes alone and pairs."""
     rng = np.random.default_rng(seed)
     i, j = rng.integers(0, n, (2, edges))
-    return Graph.from_arrays(i[i != j], j[i != j], rng.integers(1, 4, (i != j).sum()).astype(float), ids=n)
+    return Graph.from_arrays(
+        i[i != j], j[i != j], rng.integers(1, 4, (i != j).sum()).astype(float), ids=n
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -42,9 +51,9 @@ def test_components_are_networkx_s(seed):
     joined = nx.Graph(graph.edges.tolist())
     joined.add_nodes_from(range(60))
     found = components(graph)
-    assert {frozenset(np.flatnonzero(found == label).tolist()) for label in set(found.tolist())} == set(
-        map(frozenset, nx.connected_components(joined))
-    )
+    assert {
+        frozenset(np.flatnonzero(found == label).tolist()) for label in set(found.tolist())
+    } == set(map(frozenset, nx.connected_components(joined)))
     _, first = np.unique(found, return_index=True)
     assert (np.diff(first) > 0).all(), "numbered by their first nodes"
 
@@ -83,9 +92,14 @@ def test_against_a_loop(embed, table_of, seed):
     np.testing.assert_allclose(delta(points, space, graph), truth, rtol=tolerance)
     np.testing.assert_allclose(over_pairs(graph, points, space).delta, truth, rtol=tolerance)
     measures = evaluate(graph, points, space)
-    for name, score in (("spearman_all", graph.strength), ("delta_centrality", current_flow(graph).values)):
+    for name, score in (
+        ("spearman_all", graph.strength),
+        ("delta_centrality", current_flow(graph).values),
+    ):
         expected = within_components(graph, score, -truth)
-        assert measures[name] == pytest.approx(expected, abs=1e-9 if tolerance < 1e-6 else 5e-2), name
+        assert measures[name] == pytest.approx(expected, abs=1e-9 if tolerance < 1e-6 else 5e-2), (
+            name
+        )
 
 
 @pytest.mark.usefixtures("ways")
@@ -96,7 +110,9 @@ def test_with_popularity(embed, table_of, seed, level):
     graph = scattered(seed=seed)
     points, space = embed(graph, seed)
     popularity = np.random.default_rng(seed).normal(level, 1.0, 40)
-    truth = delta_by_loop(graph, np.array(table_of(points, space)) - (popularity[:, None] + popularity))
+    truth = delta_by_loop(
+        graph, np.array(table_of(points, space)) - (popularity[:, None] + popularity)
+    )
     tolerance = 1e-9 if points.dtype == torch.float64 else 1e-4
     scale = np.abs(truth).max()
     found = delta(points, space, graph, popularity=popularity)
@@ -112,7 +128,9 @@ def test_of_any_dissimilarity(signature, dissimilarity):
     graph, points = scattered(), space.random(40, generator=torch.Generator().manual_seed(0))
     table = space.cdist(points, dissimilarity=dissimilarity).tolist()
     np.testing.assert_allclose(
-        delta(points, space, graph, dissimilarity=dissimilarity), delta_by_loop(graph, table), rtol=1e-9
+        delta(points, space, graph, dissimilarity=dissimilarity),
+        delta_by_loop(graph, table),
+        rtol=1e-9,
     )
 
 
@@ -124,10 +142,15 @@ def test_another_s_manifold_is_measured_pair_by_pair(monkeypatch):
             return lambda x, y: (x - y).abs().sum(-1)
 
     monkeypatch.setattr(room, "_SMALL", 1)
-    graph, points = scattered(), torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    graph, points = (
+        scattered(),
+        torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)),
+    )
     monkeypatch.setattr("ultrahyperbolic.geometry.Geometry.of_manifold", lambda manifold: None)
     table = (points[:, None] - points).abs().sum(-1).tolist()
-    np.testing.assert_allclose(component_delta(graph, points, Taxi(3)), delta_by_loop(graph, table), rtol=1e-12)
+    np.testing.assert_allclose(
+        component_delta(graph, points, Taxi(3)), delta_by_loop(graph, table), rtol=1e-12
+    )
 
 
 def test_a_connected_graph_is_one_component():
@@ -172,7 +195,9 @@ def test_a_loaded_folder_keeps_its_delta(tmp_path):
 
 
 def trees(sizes, children=3):
-    """Trees in which node k > 0 hangs from node (k - 1) // children, and where a tidy drawing has their nodes."""
+    """Trees in which node k > 0 hangs from node (k - 1) // children, and where a tidy drawing has
+    their nodes.
+    """
     edges, places, first = [], [], 0
     for number, size in enumerate(sizes):
         angle, radius = np.zeros(size), np.zeros(size)
@@ -187,17 +212,24 @@ def trees(sizes, children=3):
         shift = 40.0 * size / max(sizes) * np.array([np.cos(number), np.sin(number)])
         places.append(np.column_stack((radius * np.cos(angle), radius * np.sin(angle))) + shift)
         first += size
-    return Graph.from_arrays(*np.array(edges).T, ids=first), torch.from_numpy(np.concatenate(places))
+    return Graph.from_arrays(*np.array(edges).T, ids=first), torch.from_numpy(
+        np.concatenate(places)
+    )
 
 
 def test_roots_stand_above_leaves_in_several_trees():
     graph, points = trees([121, 40, 40, 13, 4, 1])
     sums = delta(points, Euclidean(2), graph)
-    rho, plain = strength_spearman(graph, sums), strength_spearman(graph, delta(points, Euclidean(2)))
+    rho, plain = (
+        strength_spearman(graph, sums),
+        strength_spearman(graph, delta(points, Euclidean(2))),
+    )
     assert rho > 0.35 > 0.1 > plain
     assert sums.argmin() == 0, "the root of the largest tree is at the top"
     label = components(graph)
     largest = [sums[label == part].max() for part in range(3)]
     smallest = [sums[label == part].min() for part in range(6)]
-    assert max(largest) < min(smallest[3:]), "nodes of a large component rank above those of small ones"
+    assert max(largest) < min(smallest[3:]), (
+        "nodes of a large component rank above those of small ones"
+    )
     assert sums.argmax() == graph.n_nodes - 1, "and the node alone comes last"

@@ -25,7 +25,9 @@ def drawn(seed, n=17, m=70, levels=40):
 
 
 def measured(arcs, weights, table, heights):
-    return directed_measures(lambda rows: table[rows], lambda rows: table.T[rows], arcs, weights, heights)
+    return directed_measures(
+        lambda rows: table[rows], lambda rows: table.T[rows], arcs, weights, heights
+    )
 
 
 def by_loops(arcs, weights, table, heights):
@@ -36,7 +38,9 @@ def by_loops(arcs, weights, table, heights):
         for i in range(n):
             labels = [(i, j) in tied for j in range(n) if j != i]
             if any(labels):
-                precisions.append(average_precision_score(labels, [-scores[i, j] for j in range(n) if j != i]))
+                precisions.append(
+                    average_precision_score(labels, [-scores[i, j] for j in range(n) if j != i])
+                )
         found[name] = np.mean(precisions)
     one_way = [(i, j) for i, j in ties if (i, j) not in turned]
     found["direction"] = np.mean([(1 + np.sign(table[j, i] - table[i, j])) / 2 for i, j in one_way])
@@ -44,7 +48,9 @@ def by_loops(arcs, weights, table, heights):
     found["average_precision"] = average_precision_score(
         [pair in ties for pair in pairs], [-table[pair] for pair in pairs]
     )
-    down = sum(w for (i, j), w in zip(arcs.tolist(), weights, strict=True) if heights[i] > heights[j])
+    down = sum(
+        w for (i, j), w in zip(arcs.tolist(), weights, strict=True) if heights[i] > heights[j]
+    )
     return {**found, "weight_down": down / weights.sum()}
 
 
@@ -59,7 +65,13 @@ def test_scores_of_the_ties_themselves_are_perfect():
     table = np.ones_like(table)
     table[tuple(arcs.T)] = 0.0
     heights = np.zeros(len(table))
-    wanted = {"map_out": 1.0, "map_in": 1.0, "direction": 1.0, "average_precision": 1.0, "weight_down": 0.0}
+    wanted = {
+        "map_out": 1.0,
+        "map_in": 1.0,
+        "direction": 1.0,
+        "average_precision": 1.0,
+        "weight_down": 0.0,
+    }
     assert measured(arcs, weights, table, heights) == wanted
 
 
@@ -72,15 +84,24 @@ def test_ties_both_ways_have_no_direction_and_no_ties_no_measure():
     arcs, _, table, heights = drawn(1)
     both = np.unique(np.concatenate((arcs, arcs[:, ::-1])), axis=0)
     assert set(measured(both, np.ones(len(both)), table, heights)) == {
-        "map_out", "map_in", "average_precision", "weight_down",
-    }  # fmt: skip
+        "map_out",
+        "map_in",
+        "average_precision",
+        "weight_down",
+    }
     assert measured(both[:0], np.empty(0), table, heights) == {}
 
 
 def test_scores_stay_as_they_are():
     arcs, weights, table, heights = drawn(2)
     before = table.copy()
-    directed_measures(lambda rows: table[rows[0] : rows[-1] + 1], lambda rows: table.T[rows], arcs, weights, heights)
+    directed_measures(
+        lambda rows: table[rows[0] : rows[-1] + 1],
+        lambda rows: table.T[rows],
+        arcs,
+        weights,
+        heights,
+    )
     assert np.array_equal(table, before)
 
 
@@ -94,9 +115,12 @@ def test_many_nodes_are_measured_by_a_sample_of_them(monkeypatch):
     monkeypatch.setattr(directed, "drawn_nodes", lambda n: 200)
     asked = []
     found = directed_measures(
-        lambda rows: (asked.extend(rows.tolist()), table[rows])[1], lambda rows: table.T[rows], arcs,
-        np.ones(len(arcs)), place,
-    )  # fmt: skip
+        lambda rows: (asked.extend(rows.tolist()), table[rows])[1],
+        lambda rows: table.T[rows],
+        arcs,
+        np.ones(len(arcs)),
+        place,
+    )
     assert len(set(asked)) <= 200
     assert found == pytest.approx(exact, abs=0.05)
     assert found["weight_down"] == exact["weight_down"]

@@ -17,7 +17,10 @@ from ultrahyperbolic.graph import Graph
 
 def test_delta_sums_the_dissimilarity(make_graph, embed, table_of):
     points, space = embed(make_graph())
-    truth = [sum(value for j, value in enumerate(row) if j != i) for i, row in enumerate(table_of(points, space))]
+    truth = [
+        sum(value for j, value in enumerate(row) if j != i)
+        for i, row in enumerate(table_of(points, space))
+    ]
     np.testing.assert_allclose(delta(points, space), truth, rtol=1e-9)
 
 
@@ -30,7 +33,9 @@ def test_delta_of_flat_space_sums_squares():
 def test_the_norm_proxy_is_euclidean():
     assert norm_proxy(torch.tensor([[3.0, -4.0], [0.0, 0.5]])).tolist() == [5.0, 0.5]
     x = PseudoHyperboloid(3, 1).random(5, dtype=torch.float32).requires_grad_()
-    np.testing.assert_allclose(norm_proxy(x), np.linalg.norm(x.detach().double().numpy(), axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        norm_proxy(x), np.linalg.norm(x.detach().double().numpy(), axis=1), rtol=1e-12
+    )
 
 
 def test_leader_ranks_are_best_first():
@@ -41,7 +46,11 @@ def test_leader_ranks_are_best_first():
 
 
 def test_equal_delta_shares_a_rank():
-    assert leader_ranks([1.0, 0.0, 1.0, 1.0], [2]).tolist() == leader_ranks([1.0, 0.0, 1.0, 1.0], [0]).tolist() == [2]
+    assert (
+        leader_ranks([1.0, 0.0, 1.0, 1.0], [2]).tolist()
+        == leader_ranks([1.0, 0.0, 1.0, 1.0], [0]).tolist()
+        == [2]
+    )
     assert leader_ranks([math.nan, 2.0, 3.0], [0, 2]).tolist() == [2, 3], "NaN comes last"
 
 
@@ -69,7 +78,9 @@ def test_spearman_is_scipy_s():
 def test_strong_and_central_is_positive():
     graph = karate()
     assert strength_spearman(graph, -graph.strength) == pytest.approx(1.0, abs=1e-15)
-    assert strength_spearman(graph, torch.tensor(graph.strength), top=10) == pytest.approx(-1.0, abs=1e-15)
+    assert strength_spearman(graph, torch.tensor(graph.strength), top=10) == pytest.approx(
+        -1.0, abs=1e-15
+    )
 
 
 def test_the_ten_strongest_of_the_club_are_the_paper_s():
@@ -109,5 +120,7 @@ def test_spearman_refuses_what_cannot_be():
     for top in (0, 4):
         with pytest.raises(ValueError, match="top must be between 1 and the number of nodes, 3"):
             strength_spearman(graph, [1.0, 2.0, 3.0], top=top)
-    with pytest.raises(ValueError, match=r"delta must be \[3\], one score per node, got shape \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"delta must be \[3\], one score per node, got shape \(2,\)"
+    ):
         strength_spearman(graph, [1.0, 2.0])

@@ -21,7 +21,9 @@ def as_pairs(edges):
 
 
 def test_holding_out_keeps_nodes_and_weights():
-    graph = Graph.from_edges([("c", "a", 3), ("a", "b", 2), ("b", "d", 5), ("d", "c", 1), ("a", "d", 7)])
+    graph = Graph.from_edges(
+        [("c", "a", 3), ("a", "b", 2), ("b", "d", 5), ("d", "c", 1), ("a", "d", 7)]
+    )
     training, held = hold_out_edges(graph, 0.4, seed=1)
     assert list(training.ids) == list(graph.ids)
     assert len(held) == 2
@@ -52,12 +54,16 @@ def test_against_scikit(make_graph, embed, table_of, seed):
     points, space = embed(graph, seed)
     table, joined = table_of(points, space), as_pairs(graph.edges)
     positive = [-table[i][j] for i, j in held.tolist()]
-    negative = [-table[i][j] for i, j in combinations(range(graph.n_nodes), 2) if (i, j) not in joined]
+    negative = [
+        -table[i][j] for i, j in combinations(range(graph.n_nodes), 2) if (i, j) not in joined
+    ]
     labels, scores = [1] * len(positive) + [0] * len(negative), positive + negative
     found = link_prediction(graph, points, space, held)
     assert found.negatives == len(negative)
     assert found.auc == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
-    assert found.average_precision == pytest.approx(average_precision_score(labels, scores), abs=1e-12)
+    assert found.average_precision == pytest.approx(
+        average_precision_score(labels, scores), abs=1e-12
+    )
     sampled = link_prediction(graph, points, space, held[:, ::-1], negatives=20_000, seed=seed)
     assert sampled.negatives == 20_000
     assert sampled.auc == pytest.approx(found.auc, abs=0.02)
@@ -78,7 +84,9 @@ def test_a_sample_against_scikit(make_graph, table_of):
 def test_nonedges_are_drawn_uniformly(make_graph, share):
     graph = make_graph(n=9, share=share)
     apart = set(combinations(range(9), 2)) - as_pairs(graph.edges)
-    drawn, counts = np.unique(_draw_nonedges(graph, 200 * len(apart), seed=0), axis=0, return_counts=True)
+    drawn, counts = np.unique(
+        _draw_nonedges(graph, 200 * len(apart), seed=0), axis=0, return_counts=True
+    )
     assert as_pairs(drawn) == apart
     # Each is drawn 200 ± 14 times.
     assert abs(counts - 200).max() < 80
@@ -88,13 +96,19 @@ def test_degenerate():
     points = torch.tensor([[0.0], [1.0], [3.0]], dtype=torch.float64)
     complete = Graph.from_arrays([0, 0, 1], [1, 2, 2])
     for negatives in ("all", 10):
-        found = link_prediction(complete, points, Euclidean(1), complete.edges[:1], negatives=negatives)
+        found = link_prediction(
+            complete, points, Euclidean(1), complete.edges[:1], negatives=negatives
+        )
         assert math.isnan(found.auc)
         assert math.isnan(found.average_precision)
         assert found.negatives == 0
     single = Graph.from_arrays([0], [1], ids=3)
     assert link_prediction(single, points, Euclidean(1), single.edges) == (1.0, 1.0, 2)
-    assert link_prediction(single, torch.zeros(3, 1), Euclidean(1), single.edges) == (0.5, pytest.approx(1 / 3), 2)
+    assert link_prediction(single, torch.zeros(3, 1), Euclidean(1), single.edges) == (
+        0.5,
+        pytest.approx(1 / 3),
+        2,
+    )
 
 
 @pytest.mark.parametrize("held", [[[0, 2]], [[0, 5]], [[-1, 4]], [], [[0, 1, 2]], [0, 1]])

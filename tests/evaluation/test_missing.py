@@ -19,19 +19,22 @@ from ultrahyperbolic.evaluation.missing import (
     learn,
     likeliest,
     untied,
-)  # fmt: skip
+)
 from ultrahyperbolic.graph import Graph
 
 CLUB = uh.datasets.karate()
 ADVICE = Graph.from_edges(
-    [(i, j, 1.0 + i) for i in range(14) for j in range(14) if i != j and (3 * i + j) % 5 < 2], directed=True
+    [(i, j, 1.0 + i) for i in range(14) for j in range(14) if i != j and (3 * i + j) % 5 < 2],
+    directed=True,
 )
 
 
 def every_part(evidence, rows=None, **ways):
     """All free pairs [p, 2] with their evidence [f, p]."""
     ends, values = [], []
-    for some, found, free in evidence.parts(np.arange(evidence.graph.n_nodes) if rows is None else rows, **ways):
+    for some, found, free in evidence.parts(
+        np.arange(evidence.graph.n_nodes) if rows is None else rows, **ways
+    ):
         others, which = np.nonzero(free)
         pair = (others, some[which]) if ways.get("into") else (some[which], others)
         ends.append(np.column_stack(pair))
@@ -41,7 +44,9 @@ def every_part(evidence, rows=None, **ways):
 
 def test_evidence_is_heat_degrees_common_neighbours_and_paths_of_three():
     matrix, weights = (CLUB.adjacency().toarray() > 0).astype(float), CLUB.adjacency().toarray()
-    strong = np.where(weights > 0, 1 + np.log(np.where(weights > 0, weights, 1) / CLUB.weights.min()), 0)
+    strong = np.where(
+        weights > 0, 1 + np.log(np.where(weights > 0, weights, 1) / CLUB.weights.min()), 0
+    )
     root, degree = np.sqrt(strong.sum(0)), matrix.sum(0)
     heat = expm(3 * strong / root / root[:, None])
     adamic = matrix @ np.diag(1 / np.log(np.maximum(degree, 1.0001)) * (degree > 1)) @ matrix
@@ -52,7 +57,9 @@ def test_evidence_is_heat_degrees_common_neighbours_and_paths_of_three():
     np.testing.assert_allclose(found[1], np.log(np.outer(degree, degree))[:, rows])
     np.testing.assert_allclose(found[2], np.log(np.minimum.outer(degree, degree))[:, rows])
     np.testing.assert_allclose(np.expm1(found[3]) / 10, adamic[:, rows])
-    np.testing.assert_allclose(np.expm1(found[4]) / 100, (matrix @ np.diag(1 / degree) @ matrix)[:, rows])
+    np.testing.assert_allclose(
+        np.expm1(found[4]) / 100, (matrix @ np.diag(1 / degree) @ matrix)[:, rows]
+    )
     np.testing.assert_allclose(np.expm1(found[5]) / 100, three[:, rows])
 
 
@@ -67,10 +74,17 @@ def test_evidence_of_weights_whose_ratio_overflows_is_finite():
 def test_every_pair_without_a_tie_comes_once(graph, monkeypatch):
     monkeypatch.setattr(module, "_AT_ONCE", 3 * graph.n_nodes)
     ends, _ = every_part(Evidence(graph))
-    pairs = {tuple(pair) for pair in (ends if graph.is_directed else np.sort(ends, axis=1)).tolist()}
+    pairs = {
+        tuple(pair) for pair in (ends if graph.is_directed else np.sort(ends, axis=1)).tolist()
+    }
     ties = {tuple(tie) for tie in (graph.arcs[0] if graph.is_directed else graph.edges).tolist()}
     n = graph.n_nodes
-    assert len(pairs) == len(ends) == untied(graph) == n * (n - 1) // (1 if graph.is_directed else 2) - len(ties)
+    assert (
+        len(pairs)
+        == len(ends)
+        == untied(graph)
+        == n * (n - 1) // (1 if graph.is_directed else 2) - len(ties)
+    )
     assert not pairs & ties
 
 
@@ -96,7 +110,9 @@ def test_a_tenth_of_the_directed_ties_is_hidden_one_way_each():
 
 
 def test_hidden_ties_are_found_and_their_chances_come_true():
-    """Two groups with many ties inside and few between: a tie inside is likelier, and chances add up."""
+    """Two groups with many ties inside and few between: a tie inside is likelier, and chances add
+    up.
+    """
     rng, group = np.random.default_rng(5), np.arange(60) // 30
     rate = np.where(group[:, None] == group, 0.5, 0.02)
     truth = Graph.from_arrays(*np.nonzero(np.triu(rng.random((60, 60)) < rate, 1)), ids=60)
@@ -158,16 +174,32 @@ def test_what_is_learnt_can_be_kept():
 GOOD = Calibration((0.0,), (1.0,), (1.0,), (2.0, 1.0), (0.5, 0.1), (1.0,), 3, 1, "x").to_json()
 
 
-@pytest.mark.parametrize("data", [None, 7, {}, GOOD | {"spread": [0.0]}, GOOD | {"slopes": []}, GOOD | {"steps": [1.0]},
-                                  GOOD | {"held_out": "3"}, GOOD | {"centre": ["a"]}, GOOD | {"more": 1}])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        7,
+        {},
+        GOOD | {"spread": [0.0]},
+        GOOD | {"slopes": []},
+        GOOD | {"steps": [1.0]},
+        GOOD | {"held_out": "3"},
+        GOOD | {"centre": ["a"]},
+        GOOD | {"more": 1},
+    ],
+)
 def test_nonsense_is_not_believed(data):
     assert Calibration.from_json(GOOD) is not None
     assert Calibration.from_json(data) is None
 
 
 def test_precision_counts_pairs_that_stand_for_several():
-    sample = _Sample(np.zeros((1, 4)), np.array([True, False, True, False]), np.array([1.0, 2.0, 1.0, 50.0]),
-                     np.array([4.0, 3.0, 2.0, 1.0]))  # fmt: skip
+    sample = _Sample(
+        np.zeros((1, 4)),
+        np.array([True, False, True, False]),
+        np.array([1.0, 2.0, 1.0, 50.0]),
+        np.array([4.0, 3.0, 2.0, 1.0]),
+    )
     found = _precision(sample)
     assert found[0] == 1.0
     assert found[3] == pytest.approx(2 / 4)
@@ -193,11 +225,15 @@ def alike(pairs, share):
 
 
 def test_a_directed_graph_without_gaps_is_promised_no_more_than_came_back():
-    """In each of four groups almost everybody asks all those above, so that two thirds of the best pairs come back."""
+    """In each of four groups almost everybody asks all those above, so that two thirds of the best
+    pairs come back.
+    """
     rng, n = np.random.default_rng(3), 60
     group, height = np.arange(n) % 4, np.arange(n) // 4
     rate = np.where((group[:, None] == group) & (height[:, None] < height), 0.97, 0.01)
-    graph = Graph.from_arrays(*np.nonzero((rng.random((n, n)) < rate) & ~np.eye(n, dtype=bool)), ids=n, directed=True)
+    graph = Graph.from_arrays(
+        *np.nonzero((rng.random((n, n)) < rate) & ~np.eye(n, dtype=bool)), ids=n, directed=True
+    )
     known = learn(graph)
     _, scores = likeliest(Evidence(graph), known, 3)
     assert known.chance(scores).mean() == pytest.approx(known.precision[19], abs=0.15)
@@ -206,14 +242,24 @@ def test_a_directed_graph_without_gaps_is_promised_no_more_than_came_back():
 def test_chances_never_ascend():
     rng = np.random.default_rng(4)
     hidden = rng.random(5000) < np.linspace(0.1, 0.3, 5000)
-    _, chances = _steps(_Sample(np.zeros((1, 5000)), hidden, np.ones(5000), np.linspace(1.0, 0.0, 5000)))
+    _, chances = _steps(
+        _Sample(np.zeros((1, 5000)), hidden, np.ones(5000), np.linspace(1.0, 0.0, 5000))
+    )
     assert (np.diff(chances) <= 1e-12).all()
 
 
 def test_pairs_of_much_heat_are_all_kept(monkeypatch):
-    """Sixty cliques of six, each without one tie: such a pair must not stand for others, nor be left out."""
+    """Sixty cliques of six, each without one tie: such a pair must not stand for others, nor be
+    left out.
+    """
     monkeypatch.setattr(module, "_KEPT", 4000)
-    ties = [(6 * k + i, 6 * k + j) for k in range(60) for i in range(6) for j in range(i) if (i, j) != (1, 0)]
+    ties = [
+        (6 * k + i, 6 * k + j)
+        for k in range(60)
+        for i in range(6)
+        for j in range(i)
+        if (i, j) != (1, 0)
+    ]
     sample = _sample(Graph.from_edges(ties), None)
     hot = sample.evidence[3] > 0
     assert hot.sum() == 60

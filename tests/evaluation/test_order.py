@@ -18,7 +18,9 @@ from ultrahyperbolic.graph import Graph
 
 def orders_by_loop(graph, table):
     """The three shares, from every pair of pairs of nodes."""
-    weight = {(i, j): w for (i, j), w in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)}
+    weight = {
+        (i, j): w for (i, j), w in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    }
     counts = {"nonedges": [0, 0], "all": [0, 0], "ties": [0, 0]}
     for one, other in combinations(combinations(range(graph.n_nodes), 2), 2):
         strong, weak = (one, other) if weight.get(one, 0) > weight.get(other, 0) else (other, one)
@@ -51,15 +53,23 @@ def test_float32_on_a_curved_manifold(make_graph, table_of):
 
 
 def test_degenerate_graphs(degenerate):
-    points = torch.randn(degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    points = torch.randn(
+        degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     table = Euclidean(2).cdist(points).tolist()
     truth = orders_by_loop(degenerate, table)
-    assert violated_orders(degenerate, points, Euclidean(2)) == pytest.approx(truth, abs=1e-12, nan_ok=True)
+    assert violated_orders(degenerate, points, Euclidean(2)) == pytest.approx(
+        truth, abs=1e-12, nan_ok=True
+    )
 
 
 def test_equal_distances_are_violations():
     graph = Graph.from_edges([(0, 1, 2), (1, 2, 1)], nodes=range(4))
-    assert violated_orders(graph, torch.zeros(4, 2, dtype=torch.float64), Euclidean(2)) == (1.0, 1.0, 1.0)
+    assert violated_orders(graph, torch.zeros(4, 2, dtype=torch.float64), Euclidean(2)) == (
+        1.0,
+        1.0,
+        1.0,
+    )
 
 
 def test_perfect_and_worst():
@@ -71,13 +81,17 @@ def test_perfect_and_worst():
 
 
 def tie_order_by_count(graph, lengths):
-    """How many of all pairs of ties with different weights have the stronger strictly nearer, by whole matrices."""
+    """How many of all pairs of ties with different weights have the stronger strictly nearer, by
+    whole matrices.
+    """
     stronger = graph.weights[:, None] > graph.weights
     return (stronger & (lengths[:, None] < lengths)).sum() / stronger.sum()
 
 
 def lengths_of(graph, points, space):
-    return np.array(space.cdist(points, dissimilarity="geodesic").double().tolist())[tuple(graph.edges.T)]
+    return np.array(space.cdist(points, dissimilarity="geodesic").double().tolist())[
+        tuple(graph.edges.T)
+    ]
 
 
 def lattice(n):
@@ -96,13 +110,18 @@ def test_tie_order_is_the_share_of_pairs_of_ties(make_graph, embed, seed):
 def test_tie_order_counts_equal_distances_as_wrong(make_graph):
     graph = make_graph(n=18, weights=4)
     truth = tie_order_by_count(graph, lengths_of(graph, lattice(18), Euclidean(3)))
-    assert evaluate(graph, lattice(18), Euclidean(3))["tie_order"] == pytest.approx(truth, abs=1e-12)
+    assert evaluate(graph, lattice(18), Euclidean(3))["tie_order"] == pytest.approx(
+        truth, abs=1e-12
+    )
     assert evaluate(graph, torch.zeros(18, 3), Euclidean(3))["tie_order"] == 0.0
 
 
 def test_tie_order_of_random_points_is_a_half(make_graph):
     graph, generator = make_graph(n=60, weights=5), torch.Generator().manual_seed(0)
-    found = [evaluate(graph, torch.randn(60, 3, generator=generator), Euclidean(3))["tie_order"] for _ in range(20)]
+    found = [
+        evaluate(graph, torch.randn(60, 3, generator=generator), Euclidean(3))["tie_order"]
+        for _ in range(20)
+    ]
     assert np.mean(found) == pytest.approx(0.5, abs=0.03)
 
 

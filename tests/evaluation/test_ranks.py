@@ -22,8 +22,16 @@ def test_what_is_said_on_both_sides_of_a_threshold():
 @pytest.mark.parametrize(
     ("good", "bad", "words"),
     [
-        ({"map": 0.5}, {"map": 0.49}, "near nodes are often not neighbours (mAP 0.490; 1 is perfect)"),
-        ({"violated_orders": 0.25}, {"violated_orders": 0.26}, "in 26.0 % of comparisons an untied pair lies closer"),
+        (
+            {"map": 0.5},
+            {"map": 0.49},
+            "near nodes are often not neighbours (mAP 0.490; 1 is perfect)",
+        ),
+        (
+            {"violated_orders": 0.25},
+            {"violated_orders": 0.26},
+            "in 26.0 % of comparisons an untied pair lies closer",
+        ),
     ],
 )
 def test_a_poor_fit_is_said(good, bad, words):
@@ -48,5 +56,7 @@ def test_stability_that_is_not_defined():
     assert math.isnan(stability(deltas))
     deltas[1, 2] = math.nan
     assert math.isnan(stability(deltas))
-    with pytest.raises(ValueError, match=r"deltas must be \[N, n\] of N >= 2 trainings, got shape \(1, 10\)"):
+    with pytest.raises(
+        ValueError, match=r"deltas must be \[N, n\] of N >= 2 trainings, got shape \(1, 10\)"
+    ):
         stability(deltas[:1])

@@ -32,7 +32,9 @@ def precision_by_loop(graph, table, k):
     shares = []
     for u, neighbors in enumerate(neighbors_of(graph)):
         if neighbors:
-            order = sorted((v for v in range(graph.n_nodes) if v != u), key=lambda v: (table[u][v], v))
+            order = sorted(
+                (v for v in range(graph.n_nodes) if v != u), key=lambda v: (table[u][v], v)
+            )
             shares.append(sum(v in neighbors for v in order[:k]) / k)
     return sum(shares) / len(shares)
 
@@ -61,12 +63,16 @@ def test_against_loops(make_graph, embed, table_of, seed):
     graph = make_graph(seed=seed)
     points, space = embed(graph, seed)
     table = table_of(points, space)
-    assert recall_at_1(graph, points, space) == pytest.approx(precision_by_loop(graph, table, 1), abs=1e-12)
+    assert recall_at_1(graph, points, space) == pytest.approx(
+        precision_by_loop(graph, table, 1), abs=1e-12
+    )
     for k in (1, 5, graph.n_nodes - 1):
         truth = precision_by_loop(graph, table, k)
         assert precision_at_k(graph, points, space, k) == pytest.approx(truth, abs=1e-12)
     assert mean_rank(graph, points, space) == pytest.approx(ranks_by_loop(graph, table), abs=1e-12)
-    assert mean_average_precision(graph, points, space) == pytest.approx(map_by_scikit(graph, table), abs=1e-12)
+    assert mean_average_precision(graph, points, space) == pytest.approx(
+        map_by_scikit(graph, table), abs=1e-12
+    )
     for block_rows in (1, 7):
         assert reconstruction(graph, points, space, block_rows=block_rows) == pytest.approx(
             reconstruction(graph, points, space)
@@ -80,7 +86,10 @@ def test_a_line_by_hand():
     assert recall_at_1(graph, points, Euclidean(1)) == 3 / 4
     assert precision_at_k(graph, points, Euclidean(1), 2) == 1 / 2
     # Node 1 finds 0 third or, 3 and 6 - 3 being equal, tied with 3: two others are at most as far.
-    assert reconstruction(graph, points, Euclidean(1)) == ((1 + 3 + 1 + 1) / 4, (1 + 1 / 3 + 1 + 1) / 4)
+    assert reconstruction(graph, points, Euclidean(1)) == (
+        (1 + 3 + 1 + 1) / 4,
+        (1 + 1 / 3 + 1 + 1) / 4,
+    )
 
 
 def test_points_that_coincide_are_no_better_than_chance():
@@ -98,7 +107,9 @@ def test_isolated_nodes_are_left_out():
 
 
 def test_degenerate_graphs(degenerate):
-    points = torch.randn(degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    points = torch.randn(
+        degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     found = reconstruction(degenerate, points, Euclidean(2))
     recall = recall_at_1(degenerate, points, Euclidean(2))
     if degenerate.n_edges == 0:

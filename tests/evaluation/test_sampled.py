@@ -1,4 +1,6 @@
-"""Measures from samples: of all nodes they are the measures, of some within their standard errors."""
+"""Measures from samples: of all nodes they are the measures, of some within their standard
+errors.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def random_graph(n=200, seed=0, parts=1):
     i, j = rng.integers(0, size, (2, 3 * n))
     shift = rng.integers(0, parts, 3 * n) * size
     keep = i != j
-    return Graph.from_arrays((i + shift)[keep], (j + shift)[keep], rng.integers(1, 4, keep.sum()).astype(float), ids=n)
+    return Graph.from_arrays(
+        (i + shift)[keep], (j + shift)[keep], rng.integers(1, 4, keep.sum()).astype(float), ids=n
+    )
 
 
 def points_on(manifold, n):
@@ -32,7 +36,9 @@ def points_on(manifold, n):
 
 
 @pytest.mark.parametrize(
-    "manifold", [Q22, PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3, -0.25), Euclidean(3)], ids=str
+    "manifold",
+    [Q22, PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3, -0.25), Euclidean(3)],
+    ids=str,
 )
 @pytest.mark.parametrize("level", [None, 0.0, 20.0])
 @pytest.mark.parametrize("parts", [1, 4])
@@ -51,7 +57,10 @@ def test_measures_of_all_nodes_are_the_measures(manifold, level, parts):
 def test_some_nodes_tell_the_measures_within_their_errors():
     graph, points = random_graph(600), points_on(Q22, 600)
     exact = over_pairs(graph, points, Q22).measures
-    off = {name: [] for name in ("map", "recall_at_1", "mean_rank", "violated_orders", "precision_at_5")}
+    off = {
+        name: []
+        for name in ("map", "recall_at_1", "mean_rank", "violated_orders", "precision_at_5")
+    }
     for seed in range(40):
         found = from_samples(graph, points, Q22, nodes=60, seed=seed).measures
         for name, values in off.items():
@@ -69,7 +78,9 @@ def test_delta_in_a_moment_is_that_of_a_small_graph_and_near_that_of_a_larger(pa
         graph = random_graph(n, parts=parts)
         points = points_on(manifold, n)
         exact = over_pairs(graph, points, manifold).delta
-        np.testing.assert_allclose(np.median(delta_from_samples(graph, points, manifold) / exact), 1.0, rtol=error)
+        np.testing.assert_allclose(
+            np.median(delta_from_samples(graph, points, manifold) / exact), 1.0, rtol=error
+        )
         popularity = np.random.default_rng(0).normal(-1.0, 0.1, n)
         exact = over_pairs(graph, points, manifold, popularity=popularity).delta
         found = delta_from_samples(graph, points, manifold, popularity)
@@ -93,14 +104,18 @@ def test_large_graphs_are_measured_by_samples_and_it_is_said(monkeypatch, caplog
     monkeypatch.setattr("ultrahyperbolic.evaluation.summary._FEWEST", 5)
     monkeypatch.setattr("ultrahyperbolic.evaluation.summary._MOST", 20)
     train.measured(graph, embedding, quiet=False)
-    assert caplog.messages == ["measures and delta are estimated from 20 of 34 nodes; run.json has standard errors"]
+    assert caplog.messages == [
+        "measures and delta are estimated from 20 of 34 nodes; run.json has standard errors"
+    ]
 
 
 def test_no_more_nodes_are_measured_than_there_is_time_for():
     graph, manifold = random_graph(300), PseudoHyperboloid(2, 2)
     points = points_on(manifold, 300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ultrahyperbolic.evaluation.summary._AT_ONCE", 300 * 10)  # ten nodes at a time
+        patch.setattr(
+            "ultrahyperbolic.evaluation.summary._AT_ONCE", 300 * 10
+        )  # ten nodes at a time
         few = from_samples(graph, points, manifold, seconds=1e-9).measures
     assert few["measured_nodes"] == 70, "the fewest, in whole blocks"
     assert from_samples(graph, points, manifold, seconds=1e-9).measures["measured_nodes"] == 64

@@ -58,7 +58,11 @@ def nearest_is_strongest(graph, points, space, **options):
     ties = [{} for _ in range(graph.n_nodes)]
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
         ties[i][j] = ties[j][i] = weight
-    found = [mine.get(other) == max(mine.values()) for mine, other in zip(ties, closest, strict=True) if mine]
+    found = [
+        mine.get(other) == max(mine.values())
+        for mine, other in zip(ties, closest, strict=True)
+        if mine
+    ]
     return sum(found) / len(found)
 
 
@@ -78,7 +82,11 @@ def test_the_strongest_tie_is_any_of_the_equally_strong_and_nodes_alone_do_not_c
 def test_evaluate_is_each_measure(measure):
     graph, space = karate(), PseudoHyperboloid(3, 1)
     points = space.random(34, generator=torch.Generator().manual_seed(0))
-    options = {"dissimilarity": measure, "epsilon": 0.3} if measure == "smoothed" else {"dissimilarity": measure}
+    options = (
+        {"dissimilarity": measure, "epsilon": 0.3}
+        if measure == "smoothed"
+        else {"dissimilarity": measure}
+    )
     found = evaluate(graph, points, space, **options)
     assert evaluate(graph, points.numpy(), space, **options) == found
     assert set(found) == KEYS
@@ -111,11 +119,15 @@ def test_evaluate_is_each_measure(measure):
 
 
 def test_what_is_not_defined_is_left_out(degenerate):
-    points = torch.randn(degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    points = torch.randn(
+        degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     found = evaluate(degenerate, points, Euclidean(2))
     assert not any(map(math.isnan, found.values()))
     json.dumps(found, allow_nan=False)
-    assert ("violated_orders" in found) == (0 < degenerate.n_edges < math.comb(degenerate.n_nodes, 2))
+    assert ("violated_orders" in found) == (
+        0 < degenerate.n_edges < math.comb(degenerate.n_nodes, 2)
+    )
     assert ("tie_order" in found) == (len(set(degenerate.weights.tolist())) > 1)
     assert ("precision_at_5" in found) == (degenerate.n_nodes > 5)
     assert ("spearman_top5" in found) <= (degenerate.n_nodes >= 5)
@@ -152,24 +164,38 @@ def test_what_the_pass_gives_besides():
     points = space.random(34, generator=torch.Generator().manual_seed(0))
     found = over_pairs(graph, points, space)
     assert found.delta.tolist() == delta(points, space, graph).tolist()
-    expected = nearest(points, space, 20)  # four for each of the five that a member is tied to, rounded up
+    expected = nearest(
+        points, space, 20
+    )  # four for each of the five that a member is tied to, rounded up
     assert found.nearest.indices.tolist() == expected.indices.tolist()
     assert found.nearest.distances.tolist() == expected.distances.tolist()
     assert found.measures | over_nodes(graph, points) == evaluate(graph, points, space)
     assert not found.measures.keys() & over_nodes(graph, points).keys()
     alone = over_pairs(Graph.from_arrays([], [], ids=1), points[:1], space)
-    assert (alone.measures, alone.delta.tolist(), alone.nearest.indices.shape) == ({}, [0.0], (1, 0))
+    assert (alone.measures, alone.delta.tolist(), alone.nearest.indices.shape) == (
+        {},
+        [0.0],
+        (1, 0),
+    )
 
 
 @pytest.mark.parametrize("measure", ["geodesic", "smoothed"])
 def test_backends_agree(measure):
     pytest.importorskip("numba")
     space, generator = PseudoHyperboloid(3, 1, -0.25), torch.Generator().manual_seed(0)
-    ends = torch.randint(0, 200, (900, 2), generator=generator).unique(dim=0).sort(dim=1).values.unique(dim=0)
+    ends = (
+        torch.randint(0, 200, (900, 2), generator=generator)
+        .unique(dim=0)
+        .sort(dim=1)
+        .values.unique(dim=0)
+    )
     i, j = ends[ends[:, 0] < ends[:, 1]].T.numpy()
     graph = Graph.from_arrays(i, j, 1.0 + (i + j) % 5, ids=200)
     points = space.random(200, generator=generator)
-    found, expected = (evaluate(graph, points, space, dissimilarity=measure, backend=b) for b in ("numba", "reference"))
+    found, expected = (
+        evaluate(graph, points, space, dissimilarity=measure, backend=b)
+        for b in ("numba", "reference")
+    )
     assert found == pytest.approx(expected, rel=1e-12)
 
 

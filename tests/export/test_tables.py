@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 from ultrahyperbolic.export.tables import plain_cell, read_table, safe_cell, write_table
 
-HOSTILE = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "'=1", "'", "="]
+HOSTILE = [
+    "=1+1",
+    "@SUM(A1)",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "  =1",
+    "＝1",
+    "'=1",
+    "'",
+    "=",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -25,7 +38,11 @@ def test_what_is_no_formula_is_left_alone(text):
 
 @given(
     rows=st.lists(
-        st.tuples(st.text(st.characters(codec="utf-8")) | st.sampled_from(HOSTILE), st.floats(), st.integers()),
+        st.tuples(
+            st.text(st.characters(codec="utf-8")) | st.sampled_from(HOSTILE),
+            st.floats(),
+            st.integers(),
+        ),
         max_size=6,
     )
 )

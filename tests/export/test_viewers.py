@@ -10,22 +10,48 @@ import numpy as np
 import pytest
 import torch
 
-from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, embed, read_graph
+from ultrahyperbolic import (
+    Embedding,
+    Euclidean,
+    Graph,
+    PseudoHyperboloid,
+    datasets,
+    embed,
+    read_graph,
+)
 from ultrahyperbolic.export.viewers import FORMATS
 from ultrahyperbolic.plot import plane
 
-# Ids are data: markup, quotes, spreadsheets' formulas, tabs, line ends, blanks at the ends, right-to-left, no letter.
+# Ids are data: markup, quotes, spreadsheets' formulas, tabs, line ends, blanks at the ends,
+# right-to-left, no letter.
 HOSTILE = [
-    "<script>alert(1)</script>", "&amp;", "\"quoted\" 'twice'", "=cmd|' /C calc'!A0", "a\tb", "c\nd", "e\r\nf", " g ",
-    "]]>", "שלום", "\u2028", "𝒜", "%s {0}", "../up", "",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    "&amp;",
+    "\"quoted\" 'twice'",
+    "=cmd|' /C calc'!A0",
+    "a\tb",
+    "c\nd",
+    "e\r\nf",
+    " g ",
+    "]]>",
+    "שלום",
+    "\u2028",
+    "𝒜",
+    "%s {0}",
+    "../up",
+    "",
+]
 # Of these XML 1.0 can write none.
 NOT_XML = ["\x00", "a\x07b", "\x1b[31m", "\ufffe"]
 
 
 def hostile(beta: float = -0.25) -> tuple[Graph, Embedding]:
     manifold = PseudoHyperboloid(2, 1, beta)
-    edges = [(HOSTILE[k], HOSTILE[(k + step) % len(HOSTILE)], k + step / 2) for k in range(15) for step in (1, 4)]
+    edges = [
+        (HOSTILE[k], HOSTILE[(k + step) % len(HOSTILE)], k + step / 2)
+        for k in range(15)
+        for step in (1, 4)
+    ]
     graph = Graph.from_edges(edges, nodes={node: f"the {node}" for node in HOSTILE})
     points = manifold.random(len(HOSTILE), generator=torch.Generator().manual_seed(0)).numpy()
     return graph, Embedding(graph.ids, points, manifold, {}, graph)
@@ -49,7 +75,16 @@ def test_atlas_reads_as_it_is_documented(tmp_path):
     assert files == [tmp_path / "deep" / "atlas.parquet"]
     assert notes == []
     table = pq.read_table(files[0])
-    assert table.column_names == ["node", "label", "x", "y", "neighbors", "delta", "rank", "strength"]
+    assert table.column_names == [
+        "node",
+        "label",
+        "x",
+        "y",
+        "neighbors",
+        "delta",
+        "rank",
+        "strength",
+    ]
     assert table["node"].to_pylist() == HOSTILE
     assert table["label"].to_pylist() == [f"the {node}" for node in HOSTILE]
     assert np.array_equal(np.column_stack((table["x"], table["y"])), plane(embedding))
@@ -80,9 +115,15 @@ def test_projector_reads_line_for_line(tmp_path):
     pytest.importorskip("pandas")
     _, embedding = hostile()
     files, (note,) = embedding.export(tmp_path / "p", "projector")
-    assert [path.name for path in files] == ["vectors.tsv", "metadata.tsv", "projector_config.pbtxt"]
+    assert [path.name for path in files] == [
+        "vectors.tsv",
+        "metadata.tsv",
+        "projector_config.pbtxt",
+    ]
     assert note.startswith("8 ids or labels hold tabs, line ends")
-    vectors = np.array([line.split("\t") for line in files[0].read_text().splitlines()], dtype=float)
+    vectors = np.array(
+        [line.split("\t") for line in files[0].read_text().splitlines()], dtype=float
+    )
     assert np.array_equal(vectors, embedding.points)
     metadata = read_tsv(files[1])
     assert metadata.columns.tolist() == ["node", "label", "rank", "delta", "strength"]
@@ -172,8 +213,14 @@ def test_vosviewer_gets_items_and_links(tmp_path):
     assert [item["weights"]["Total link strength"] for item in items] == graph.strength.tolist()
     assert [item["scores"]["Rank"] for item in items] == embedding.rank.tolist()
     check_places([(500 * item["x"], 500 * item["y"]) for item in items], embedding)
-    found = [(link["source_id"] - 1, link["target_id"] - 1, link["strength"]) for link in network["links"]]
-    assert found == [(*edge, weight) for edge, weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)]
+    found = [
+        (link["source_id"] - 1, link["target_id"] - 1, link["strength"])
+        for link in network["links"]
+    ]
+    assert found == [
+        (*edge, weight)
+        for edge, weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    ]
 
 
 def check_places(places, embedding):
@@ -261,10 +308,12 @@ def test_what_is_refused(tmp_path, club):
         club.export(tmp_path / "file", "projector")
 
 
-# --- the plane -------------------------------------------------------------------------------------------------------
+# --- the plane ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("p", "q", "beta"), [(3, 0, -1.0), (0, 3, -0.25), (2, 1, -4.0), (1, 2, -1.0)])
+@pytest.mark.parametrize(
+    ("p", "q", "beta"), [(3, 0, -1.0), (0, 3, -0.25), (2, 1, -4.0), (1, 2, -1.0)]
+)
 def test_the_plane_suits_any_signature(p, q, beta):
     manifold = PseudoHyperboloid(p, q, beta)
     points = manifold.random(40, generator=torch.Generator().manual_seed(1)).numpy()
@@ -274,11 +323,14 @@ def test_the_plane_suits_any_signature(p, q, beta):
     assert np.isfinite(places).all()
     assert np.abs(places.mean(0)).max() < 1e-9
     assert np.array_equal(places, plane(embedding))
-    # Classical scaling: the Gram matrix nearest to the centred dissimilarities among those of rank 2.
+    # Classical scaling: the Gram matrix nearest to the centred dissimilarities among those of rank
+    # 2.
     table = embedding.distances()
     centre = np.eye(40) - 1 / 40
     values = np.linalg.eigvalsh(-0.5 * centre @ table @ centre)
-    assert np.linalg.eigvalsh(places.T @ places)[::-1] == pytest.approx(np.maximum(values[:-3:-1], 0.0), rel=1e-9)
+    assert np.linalg.eigvalsh(places.T @ places)[::-1] == pytest.approx(
+        np.maximum(values[:-3:-1], 0.0), rel=1e-9
+    )
 
 
 def test_points_of_a_plane_are_found_again():
@@ -291,7 +343,9 @@ def test_points_of_a_plane_are_found_again():
 
 
 def test_nodes_in_one_place_or_on_a_line():
-    assert np.array_equal(plane(Embedding([1, 2, 3], np.ones((3, 2)), Euclidean(2))), np.zeros((3, 2)))
+    assert np.array_equal(
+        plane(Embedding([1, 2, 3], np.ones((3, 2)), Euclidean(2))), np.zeros((3, 2))
+    )
     places = plane(Embedding([1, 2, 3], np.array([[0.0], [1.0], [3.0]]), Euclidean(1)))
     assert np.abs(places[:, 1]).max() < 1e-6
     assert np.abs(np.diff(places[:, 0])) == pytest.approx([1.0, 2.0])

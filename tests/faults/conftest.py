@@ -15,7 +15,9 @@ def call(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def invoke(words):
-        return CliRunner().invoke(app, shlex.split(words), prog_name="ultrahyperbolic", catch_exceptions=False)
+        return CliRunner().invoke(
+            app, shlex.split(words), prog_name="ultrahyperbolic", catch_exceptions=False
+        )
 
     return invoke
 
@@ -37,7 +39,9 @@ def refuse(call):
 
 @pytest.fixture
 def begun(call, monkeypatch):
-    """Train into the folder ``club`` until some iteration, and stop there as a process that is killed does."""
+    """Train into the folder ``club`` until some iteration, and stop there as a process that is
+    killed does.
+    """
     from ultrahyperbolic.training import checkpoint
 
     class Killed(BaseException):

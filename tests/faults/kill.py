@@ -1,4 +1,5 @@
-"""Kill trainings at random moments, go on, and compare the last bits with those of a training that nobody disturbed.
+"""Kill trainings at random moments, go on, and compare the last bits with those of a training that
+nobody disturbed.
 
 python tests/faults/kill.py --kills 200 --json out/kills.json
 """
@@ -28,7 +29,9 @@ from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint
 
 
 class Training:
-    """The command ``embed`` as a process of its own, forked from this one so that libraries are imported once."""
+    """The command ``embed`` as a process of its own, forked from this one so that libraries are
+    imported once.
+    """
 
     def __init__(self, folder: Path, *words: object) -> None:
         self.code: int | None = None
@@ -38,7 +41,14 @@ class Training:
         if self.pid == 0:
             os.chdir(folder)
             os.dup2(os.open(self.errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-            sys.argv = ["ultrahyperbolic", "embed", *map(str, words), "--quiet", "--checkpoint-every", "0"]
+            sys.argv = [
+                "ultrahyperbolic",
+                "embed",
+                *map(str, words),
+                "--quiet",
+                "--checkpoint-every",
+                "0",
+            ]
             try:
                 main_of_command()
             except SystemExit as leaving:
@@ -89,11 +99,20 @@ def content(club: Path) -> tuple[str, dict[str, Any]]:
 
 
 def disturb(folder: Path, words: list[object], kills: int, rng: random.Random) -> dict[str, int]:
-    """Trainings killed again and again until so many kills are done; what they ended with is compared."""
+    """Trainings killed again and again until so many kills are done; what they ended with is
+    compared.
+    """
     Training(folder, *words, "-o", "undisturbed").finish()
     expected = content(folder / "undisturbed")
     club = folder / "club"
-    found = {"kills": 0, "trainings": 0, "resumes": 0, "different": 0, "in_writing": 0, "longest_chain": 0}
+    found = {
+        "kills": 0,
+        "trainings": 0,
+        "resumes": 0,
+        "different": 0,
+        "in_writing": 0,
+        "longest_chain": 0,
+    }
     while found["kills"] < kills:
         found["trainings"] += 1
         chain, process = 0, Training(folder, *words, "-o", "club")
@@ -130,7 +149,9 @@ def _checkpoint(club: Path) -> tuple[int, int] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--iterations", type=int, default=20_000)
     parser.add_argument("--backend", default="numba")
@@ -142,7 +163,11 @@ def main() -> None:
     warm_up()
     with tempfile.TemporaryDirectory() as folder:
         found: dict[str, Any] = disturb(Path(folder), words, asked.kills, random.Random(asked.seed))
-    found |= {"iterations": asked.iterations, "backend": asked.backend, "seconds": time.monotonic() - started}
+    found |= {
+        "iterations": asked.iterations,
+        "backend": asked.backend,
+        "seconds": time.monotonic() - started,
+    }
     for name, value in found.items():
         print(f"{name:14} {value if not isinstance(value, float) else f'{value:.0f}'}")
     if asked.json is not None:

@@ -25,7 +25,9 @@ MANIFOLDS = [uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(2, 2), uh.Eu
 
 def large_graph(n=700, seed=0):
     rng = np.random.default_rng(seed)
-    return uh.Graph.from_arrays(*rng.integers(0, n, (2, 4 * n)), rng.integers(1, 4, 4 * n).astype(float), ids=n)
+    return uh.Graph.from_arrays(
+        *rng.integers(0, n, (2, 4 * n)), rng.integers(1, 4, 4 * n).astype(float), ids=n
+    )
 
 
 def spec_of(manifold, iterations):
@@ -58,7 +60,9 @@ def test_the_reference_does_not_depend_on_threads():
 
 
 @pytest.mark.parametrize(
-    "manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])], ids=str
+    "manifold",
+    [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])],
+    ids=str,
 )
 def test_the_start_does_not_depend_on_threads(manifold):
     graph, found = large_graph(), []
@@ -79,10 +83,17 @@ def test_an_embedding_does_not_depend_on_threads():
 
 @pytest.mark.parametrize("kind", ["few", "in parts", "compiled", "sampled"])
 def test_delta_and_measures_do_not_depend_on_the_order_of_rows(kind, monkeypatch):
-    graph = large_graph(1100) if kind == "compiled" else uh.datasets.load("davis" if kind == "in parts" else "lesmis")
+    graph = (
+        large_graph(1100)
+        if kind == "compiled"
+        else uh.datasets.load("davis" if kind == "in parts" else "lesmis")
+    )
     monkeypatch.setattr(train, "SAMPLED_NODES", 50 if kind == "sampled" else 20_000)
     monkeypatch.setattr(summary, "_MOST", 64)
-    rows = [(graph.ids[i], graph.ids[j], w) for (i, j), w in zip(graph.edges, graph.weights.tolist(), strict=True)]
+    rows = [
+        (graph.ids[i], graph.ids[j], w)
+        for (i, j), w in zip(graph.edges, graph.weights.tolist(), strict=True)
+    ]
     rows += [("alone", "together", 1.0)] if kind == "in parts" else []
     found = []
     for seed in range(3):
@@ -104,10 +115,14 @@ def test_delta_and_measures_do_not_depend_on_the_order_of_rows(kind, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])])
+@pytest.mark.parametrize(
+    "manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])]
+)
 def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold, precision):
     # On a GPU where there is one, else under Triton's interpreter.
-    pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
+    pytest.importorskip(
+        "triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines"
+    )
     from ultrahyperbolic.engines.triton.engine import TritonEngine
 
     on_cuda = torch.cuda.is_available()
@@ -116,7 +131,9 @@ def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold
     found = []
     for cuts in ([iterations], [1, iterations - 1]):
         device = torch.device("cuda" if on_cuda else "cpu")
-        engine = TritonEngine(pairs, [spec_of(manifold, iterations)], device=device, precision=precision)
+        engine = TritonEngine(
+            pairs, [spec_of(manifold, iterations)], device=device, precision=precision
+        )
         state = BatchState.start([points])
         for cut in cuts:
             engine.advance(state, cut)
@@ -138,10 +155,14 @@ def test_trainings_on_cuda_are_the_same_bits_twice_and_after_a_stop(call, begun,
 
 def test_deterministic_is_taken_where_it_is_true(call):
     for backend in ("numba", "reference"):
-        words = f"embed karate -o {backend} --iterations 3 --deterministic --backend {backend} --quiet"
+        words = (
+            f"embed karate -o {backend} --iterations 3 --deterministic --backend {backend} --quiet"
+        )
         assert call(words).exit_code == 0
 
 
 @ON_CUDA
 def test_deterministic_is_refused_where_it_is_not(refuse):
-    assert refuse("embed karate --device cuda --backend reference --deterministic").startswith("--deterministic: ")
+    assert refuse("embed karate --device cuda --backend reference --deterministic").startswith(
+        "--deterministic: "
+    )

@@ -1,4 +1,6 @@
-"""Disks that are full and folders that are read-only: one line, and the earlier files as they were."""
+"""Disks that are full and folders that are read-only: one line, and the earlier files as they
+were.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_a_full_file_system_leaves_the_last_checkpoint(call, refuse, small_disk)
     assert refuse(f"{TRAIN} -o {club}") == SAID.format(folder=club, why="No space left on device")
     assert sorted(contents(club)) == [CHECKPOINT, "run.json"]
     assert check_whole(club) > 0
-    assert refuse(f"embed --resume {club} --checkpoint-every 0 --quiet").endswith("No space left on device")
+    assert refuse(f"embed --resume {club} --checkpoint-every 0 --quiet").endswith(
+        "No space left on device"
+    )
     assert check_whole(club) > 0
     # With more room it goes on.
     subprocess.run(["mount", "-o", "remount,size=32m", small_disk], check=True)
@@ -71,7 +75,9 @@ def test_a_read_only_folder_is_named_and_left(begun):
 
     def obey() -> None:
         if os.geteuid() == 0:
-            ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps to permissions
+            ctypes.CDLL(None).prctl(
+                24, 1, 0, 0, 0
+            )  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps to permissions
 
     Path("club").chmod(0o555)
     command = [sys.executable, "-m", "ultrahyperbolic", "embed", "--resume", "club"]
@@ -85,9 +91,17 @@ def test_a_read_only_folder_is_named_and_left(begun):
 
 def test_what_a_killed_process_left_half_written_is_removed(call, begun):
     begun()
-    left = [Path("club", f".{name}.123") for name in (CHECKPOINT, "run.json", "embedding.parquet", "report.html")]
+    left = [
+        Path("club", f".{name}.123")
+        for name in (CHECKPOINT, "run.json", "embedding.parquet", "report.html")
+    ]
     for path in left:
         path.write_bytes(b"half")
     Path("club/notes.txt").write_text("mine")
     assert call("embed --resume club --quiet").exit_code == 0
-    assert sorted(contents(Path("club"))) == ["embedding.parquet", "notes.txt", "report.html", "run.json"]
+    assert sorted(contents(Path("club"))) == [
+        "embedding.parquet",
+        "notes.txt",
+        "report.html",
+        "run.json",
+    ]

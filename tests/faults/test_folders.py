@@ -1,4 +1,6 @@
-"""Who writes into a folder: one command at a time; a training that kept nothing is in no one's way."""
+"""Who writes into a folder: one command at a time; a training that kept nothing is in no one's
+way.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,14 @@ def refused(refuse, words):
 def test_two_trainings_do_not_share_a_folder(refuse, call, begun):
     begun()
     with locked(Path("club")):
-        for words in ("embed --resume club", "embed karate -o club --overwrite", "embed karate -o club"):
-            said = f"process {os.getpid()} is writing into club: wait for it, or name another folder"
+        for words in (
+            "embed --resume club",
+            "embed karate -o club --overwrite",
+            "embed karate -o club",
+        ):
+            said = (
+                f"process {os.getpid()} is writing into club: wait for it, or name another folder"
+            )
             assert refused(refuse, words) == said
     assert call("embed --resume club --quiet").exit_code == 0
 
@@ -36,14 +44,20 @@ def test_nothing_is_written_into_a_folder_that_is_trained_into(call, refuse, beg
     begun("embed karate -o club --iterations 400 --overwrite")
     held = f"process {os.getpid()} is writing into club: wait for it, or name another folder"
     with locked(Path("club")):
-        for words in ("place old new.tsv -o club --overwrite", "cluster club", "report club --title Mine",
-                      "plot club", "export club --format gexf"):  # fmt: skip
+        for words in (
+            "place old new.tsv -o club --overwrite",
+            "cluster club",
+            "report club --title Mine",
+            "plot club",
+            "export club --format gexf",
+        ):
             assert refused(refuse, words) == held
         before = contents(Path("club"))
         result = call("suggest club -k 2")
         assert (result.exit_code, result.stderr.splitlines()[-1]) == (
-            0, f"note: the scores are computed again next time, as run.json cannot be written: {held}"
-        )  # fmt: skip
+            0,
+            f"note: the scores are computed again next time, as run.json cannot be written: {held}",
+        )
         assert call("rank club").exit_code == 0
         assert call("cluster club --no-keep").exit_code == 0
         assert contents(Path("club")) == before
@@ -66,7 +80,9 @@ def test_a_training_that_kept_nothing_does_not_stand_in_the_way(call, refuse, mo
             with pytest.raises(Killed):
                 call("embed karate -o club --iterations 9 --quiet")
         assert sorted(contents(Path("club"))) == ["run.json"]
-        assert refused(refuse, "rank club").endswith("did not finish; embed --resume club goes on with it")
+        assert refused(refuse, "rank club").endswith(
+            "did not finish; embed --resume club goes on with it"
+        )
         assert call(again).exit_code == 0
         assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
         for file in Path("club").iterdir():
@@ -74,5 +90,7 @@ def test_a_training_that_kept_nothing_does_not_stand_in_the_way(call, refuse, mo
     Path("club/run.json").write_text('{"mine": 1}')
     line = refused(refuse, "embed karate -o club --iterations 9")
     assert (
-        line == "club holds a run.json that no training began with: name another folder, or overwrite it (--overwrite)"
+        line
+        == "club holds a run.json that no training began with: name another folder, or overwrite "
+        "it (--overwrite)"
     )

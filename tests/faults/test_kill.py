@@ -1,4 +1,6 @@
-"""SIGKILL at random moments: a few here, more by ``make test-all``, 200 by ``python tests/faults/kill.py``."""
+"""SIGKILL at random moments: a few here, more by ``make test-all``, 200 by ``python
+tests/faults/kill.py``.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_killed_trainings_end_with_the_same_bits(tmp_path, backend, kills, itera
         "--json",
         tmp_path / "out",
     ]
-    result = subprocess.run([sys.executable, PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=900)
+    result = subprocess.run(
+        [sys.executable, PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=900
+    )
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "out").read_text())
     assert (found["kills"], found["resumes"], found["different"]) == (kills, kills, 0)

@@ -1,4 +1,6 @@
-"""A training that goes on ends as one that never stopped; what cannot be resumed is refused in one line."""
+"""A training that goes on ends as one that never stopped; what cannot be resumed is refused in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,14 @@ from ultrahyperbolic.training.train import embed_many
 
 KARATE = uh.datasets.karate()
 THROWN_OFF = TrainingConfig(
-    dissimilarity="geodesic", temperature=(0.01, 0.01), step=2e-5, max_step=None, start="pole", iterations=1000,
+    dissimilarity="geodesic",
+    temperature=(0.01, 0.01),
+    step=2e-5,
+    max_step=None,
+    start="pole",
+    iterations=1000,
     epsilon=(0.1, 0.1),
-)  # fmt: skip
+)
 
 
 def stopped_at(folder, configs, iteration, **options):
@@ -65,11 +72,18 @@ def stopped_at(folder, configs, iteration, **options):
         ("numba", configure(KARATE, p=2, q=2, iterations=600, popularity=True), (137, 570)),
         # Steps so long that runs are thrown off and taken back, on both sides of the stop.
         ("numba", [THROWN_OFF], (120, 800)),
-        ("numba", [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")], (50,)),
+        (
+            "numba",
+            [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")],
+            (50,),
+        ),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
         pytest.param(
             "reference",
-            [replace(config, scope="node") for config in configure(KARATE, p=2, q=2, iterations=12)],
+            [
+                replace(config, scope="node")
+                for config in configure(KARATE, p=2, q=2, iterations=12)
+            ],
             (5,),
             marks=pytest.mark.slow,
         ),
@@ -113,13 +127,17 @@ def test_one_killed_before_the_first_checkpoint_begins_again(call, begun):
 
 @pytest.fixture
 def out_of_time(call, monkeypatch):
-    """Train into the folder ``club`` until the time is up, which is after some iteration; what was said."""
+    """Train into the folder ``club`` until the time is up, which is after some iteration; what was
+    said.
+    """
     run = import_module("ultrahyperbolic.loop")  # the room has a function of this name
     limit = run._limit
 
     def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
         def end(state, iterations, seconds, time_limit):
-            return limit(state, iterations, time_limit if state.iteration >= until else 0.0, time_limit)
+            return limit(
+                state, iterations, time_limit if state.iteration >= until else 0.0, time_limit
+            )
 
         with monkeypatch.context() as patched:
             patched.setattr(run, "_limit", end)
@@ -145,7 +163,10 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
     assert read_checkpoint(Path("club"))[0].state.iteration == iterations
     # With more time it ends as one that had it from the start.
     result = call("embed --resume club --time-limit 1000")
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "karate: 34 nodes, 78 ties, 1 component")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (
+        0,
+        "karate: 34 nodes, 78 ties, 1 component",
+    )
     ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
     limits = [record["training"].pop("time_limit") for _, record in (ended, undisturbed)]
     assert ended == undisturbed
@@ -168,7 +189,9 @@ def test_time_may_run_out_again_and_again(call, out_of_time):
     assert (said["stopped"], said["unfinished"]) == ("reached 400 iterations", False)
 
 
-def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(call, refuse, monkeypatch):
+def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(
+    call, refuse, monkeypatch
+):
     call("embed karate -o undisturbed --iterations 400 --quiet")
     advance, now = NumbaEngine.advance, [0.0]
 
@@ -179,7 +202,9 @@ def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(
     with monkeypatch.context() as patched:
         patched.setattr(NumbaEngine, "advance", slow)
         patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
-        said = json.loads(call("embed karate -o club --iterations 400 --time-limit 100 --json").stdout)
+        said = json.loads(
+            call("embed karate -o club --iterations 400 --time-limit 100 --json").stdout
+        )
     assert (said["stopped"], said["unfinished"]) == ("reached the time limit of 100 s", True)
     assert 30 < said["iterations"] < 200
     line = refused(refuse)
@@ -195,7 +220,9 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
     begun("embed karate -o club --preset paper --iterations 400 --time-limit 0.000001", until=1)
     said = "club has reached its time limit of 1e-06 s: add --time-limit SECONDS to continue"
     assert refused(refuse) == said
-    assert refused(refuse, "embed --resume club --time-limit 0").startswith("--time-limit 0: a number of seconds")
+    assert refused(refuse, "embed --resume club --time-limit 0").startswith(
+        "--time-limit 0: a number of seconds"
+    )
     # More time is for all that follows, also after a kill.
     begun("embed --resume club --time-limit 1000", until=200)
     assert call("embed --resume club --quiet").exit_code == 0
@@ -210,10 +237,17 @@ def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 
 
-@pytest.mark.parametrize("more", ["--weights-are-distances", pytest.param("", marks=pytest.mark.slow)])
-def test_the_graph_is_found_from_another_folder_with_its_reading_options(call, begun, tmp_path, monkeypatch, more):
+@pytest.mark.parametrize(
+    "more", ["--weights-are-distances", pytest.param("", marks=pytest.mark.slow)]
+)
+def test_the_graph_is_found_from_another_folder_with_its_reading_options(
+    call, begun, tmp_path, monkeypatch, more
+):
     Path("ties.txt").write_text("strength;a;b\n3;ann;bob\n1;bob;cid\n2;cid;dan\n")
-    words = f"embed ties.txt --iterations 300 --weight strength --source a --target b --delimiter ';' --header {more}"
+    words = (
+        "embed ties.txt --iterations 300 --weight strength --source a --target b --delimiter ';' "
+        f"--header {more}"
+    )
     begun(f"{words} -o club")
     call(f"{words} -o undisturbed --quiet")
     Path("elsewhere").mkdir()
@@ -239,22 +273,29 @@ def test_a_finished_training_is_left_as_it_is(call):
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("club").iterdir()}
     result = call("embed --resume club")
     assert (result.exit_code, result.output) == (0, "club is finished: reached 60 iterations\n")
-    assert json.loads(call("embed --resume club --json").stdout)["stopped"] == "reached 60 iterations"
+    assert (
+        json.loads(call("embed --resume club --json").stdout)["stopped"] == "reached 60 iterations"
+    )
     assert call("embed --resume club --quiet").output == ""
-    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("club").iterdir()} == before
+    assert {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("club").iterdir()
+    } == before
 
 
 def test_what_was_begun_is_not_begun_again_unless_that_is_said(call, refuse, begun):
     begun()
     before = contents(Path("club"))
     line = refuse("embed karate -o club")
-    assert line == "club holds a training that is not finished: continue it with --resume, or add --overwrite"
+    assert (
+        line == "club holds a training that is not finished: continue it with --resume, or add "
+        "--overwrite"
+    )
     assert contents(Path("club")) == before
     assert call("embed karate -o club --iterations 5 --overwrite --quiet").exit_code == 0
     assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
 
 
-# --- refusals ----------------------------------------------------------------------------------------------------
+# --- refusals ------------------------------------------------------------
 
 
 def refused(refuse, words="embed --resume club"):
@@ -279,9 +320,13 @@ def test_another_graph_is_refused(refuse, begun):
 def test_another_version_is_refused(refuse, begun, monkeypatch):
     begun()
     here = communicator.versions()
-    monkeypatch.setattr(communicator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
+    monkeypatch.setattr(
+        communicator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"}
+    )
     said = f"versions.numba: {here['numba']} then, 0.1 now"
-    assert refused(refuse) == f"club cannot be resumed, other versions, whose bits may differ: {said}"
+    assert (
+        refused(refuse) == f"club cannot be resumed, other versions, whose bits may differ: {said}"
+    )
 
 
 def test_another_configuration_is_refused(refuse, begun):
@@ -291,7 +336,9 @@ def test_another_configuration_is_refused(refuse, begun):
         config["seed"] = 5
     write_record(Path("club"), RunRecord.from_json({**record, "seed": 5}))
     line = refused(refuse)
-    assert line.startswith("club cannot be resumed, run.json and the checkpoint are of two trainings: ")
+    assert line.startswith(
+        "club cannot be resumed, run.json and the checkpoint are of two trainings: "
+    )
     assert "seed: 5 then, 0 now" in line
 
 
@@ -307,14 +354,22 @@ def test_settings_are_those_of_the_folder(refuse, begun, more):
 
 
 def test_nothing_to_go_on_with(refuse, call):
-    assert refuse("embed --resume nowhere") == "nowhere: no such folder; give a folder that embed wrote"
+    assert (
+        refuse("embed --resume nowhere")
+        == "nowhere: no such folder; give a folder that embed wrote"
+    )
     uh.embed(KARATE, p=2, q=1, iterations=5, quiet=True).save("club")
-    assert refused(refuse) == "club holds no training of the command embed: there is nothing to continue"
+    assert (
+        refused(refuse)
+        == "club holds no training of the command embed: there is nothing to continue"
+    )
     assert refuse("embed").startswith("Missing argument 'GRAPH'")
-    assert refuse("embed karate --checkpoint-every -1").startswith("--checkpoint-every -1: a number of seconds")
+    assert refuse("embed karate --checkpoint-every -1").startswith(
+        "--checkpoint-every -1: a number of seconds"
+    )
 
 
-# --- damage ------------------------------------------------------------------------------------------------------
+# --- damage ------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -332,9 +387,13 @@ def checkpoint(tmp_path_factory):
 
 def same(a, b):
     parts = [(x[0].state, x[0].losses) for x in (a, b)]
-    arrays = [[s.points, s.free, s.best, s.rows, s.steps_back, s.nonfinite, losses] for s, losses in parts]
+    arrays = [
+        [s.points, s.free, s.best, s.rows, s.steps_back, s.nonfinite, losses] for s, losses in parts
+    ]
     plain = [(x[0].state.iteration, x[0].seconds, x[1]) for x in (a, b)]
-    return plain[0] == plain[1] and all(np.array_equal(*pair, equal_nan=True) for pair in zip(*arrays, strict=True))
+    return plain[0] == plain[1] and all(
+        np.array_equal(*pair, equal_nan=True) for pair in zip(*arrays, strict=True)
+    )
 
 
 def test_a_changed_byte_of_a_checkpoint_is_found_or_changes_nothing(checkpoint):
@@ -374,13 +433,15 @@ def test_a_damaged_checkpoint_is_one_line(refuse, call, begun):
     assert call("embed --resume club --quiet").exit_code == 0
 
 
-# --- signals -----------------------------------------------------------------------------------------------------
+# --- signals ------------------------------------------------------------
 
 
 def killed_politely(folder, words, since):
     """The output of a training that gets a SIGTERM once its checkpoint is beyond an iteration."""
     command = [sys.executable, "-m", "ultrahyperbolic", *words]
-    process = subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     path = folder / "run" / CHECKPOINT
     while not path.exists() or read_checkpoint(path.parent)[0].state.iteration <= since:
         assert process.poll() is None, process.communicate()
@@ -397,9 +458,13 @@ def test_a_polite_kill_of_a_large_training_leaves_without_measuring(tmp_path):
     ends = np.column_stack((np.arange(n), (np.arange(n) + rng.integers(1, 40, n)) % n))
     np.savetxt(tmp_path / "ties.tsv", ends, fmt="%d", delimiter="\t")
     every = ["--checkpoint-every", "0", "--json"]
-    said, err = killed_politely(tmp_path, ["embed", "ties.tsv", "-o", "run", "--signature", "1,1", *every], 0)
+    said, err = killed_politely(
+        tmp_path, ["embed", "ties.tsv", "-o", "run", "--signature", "1,1", *every], 0
+    )
     assert (said["stopped"], said["measures"]) == ("interrupted", {})
-    assert "delta and ranks are estimated from a few nodes; there are no measures and no report" in err
+    assert (
+        "delta and ranks are estimated from a few nodes; there are no measures and no report" in err
+    )
     assert sorted(contents(tmp_path / "run")) == [CHECKPOINT, "embedding.parquet", "run.json"]
     assert len(uh.load(tmp_path / "run")) == n
     again, _ = killed_politely(tmp_path, ["embed", "--resume", "run", *every], said["iterations"])
@@ -407,9 +472,21 @@ def test_a_polite_kill_of_a_large_training_leaves_without_measuring(tmp_path):
 
 
 def test_a_polite_kill_saves_and_leaves(tmp_path):
-    words = ["embed", "karate", "-o", "club", "--iterations", "1000000", "--checkpoint-every", "0.05", "--json"]
+    words = [
+        "embed",
+        "karate",
+        "-o",
+        "club",
+        "--iterations",
+        "1000000",
+        "--checkpoint-every",
+        "0.05",
+        "--json",
+    ]
     command = [sys.executable, "-m", "ultrahyperbolic", *words]
-    process = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     deadline = time.monotonic() + 100
     while not (tmp_path / "club" / CHECKPOINT).exists():
         assert process.poll() is None, process.communicate()
@@ -419,9 +496,16 @@ def test_a_polite_kill_saves_and_leaves(tmp_path):
     out, err = process.communicate(timeout=60)
     said = json.loads(out)
     assert (process.returncode, said["stopped"]) == (143, "interrupted")
-    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    going_on = (
+        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
+    )
     assert err.splitlines()[-1] == f"interrupted after {said['iterations']} iterations: {going_on}"
     # The checkpoint is of the very end, and nothing else lies about.
     so_far, _ = read_checkpoint(tmp_path / "club")
     assert so_far.state.iteration == said["iterations"]
-    assert sorted(contents(tmp_path / "club")) == [CHECKPOINT, "embedding.parquet", "report.html", "run.json"]
+    assert sorted(contents(tmp_path / "club")) == [
+        CHECKPOINT,
+        "embedding.parquet",
+        "report.html",
+        "run.json",
+    ]

@@ -1,4 +1,6 @@
-"""Long trainings stay on the manifold, and memory does not grow by more than what is kept of them."""
+"""Long trainings stay on the manifold, and memory does not grow by more than what is kept of
+them.
+"""
 
 from __future__ import annotations
 

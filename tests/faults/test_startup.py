@@ -1,4 +1,6 @@
-"""Ctrl-C while the command starts, imports and compiles: one line and exit code 130, whenever it comes."""
+"""Ctrl-C while the command starts, imports and compiles: one line and exit code 130, whenever it
+comes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import time
 
 import pytest
 
-# Counts what Python does that can be listened to, which is the same every time, and presses Ctrl-C at one of them.
+# Counts what Python does that can be listened to, which is the same every time, and presses Ctrl-C
+# at one of them.
 DRIVER = """
 import os, signal, sys
 moment, events = int(sys.argv.pop(1)), 0
@@ -50,7 +53,8 @@ def check_answer(process):
 
 
 @pytest.mark.parametrize(
-    "moment", [300, 12_000, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (1, 4_000, 24_000))]
+    "moment",
+    [300, 12_000, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (1, 4_000, 24_000))],
 )
 def test_ctrl_c_while_it_starts(tmp_path, moment):
     assert check_answer(start(tmp_path, "-c", DRIVER, str(moment))) == ""
@@ -65,7 +69,9 @@ def test_ctrl_c_at_many_moments(tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_while_it_compiles(tmp_path):
     for moment in range(25_000, 100_000, 15_000):
-        process = start(tmp_path, "-c", DRIVER, str(moment), NUMBA_CACHE_DIR=str(tmp_path / str(moment)))
+        process = start(
+            tmp_path, "-c", DRIVER, str(moment), NUMBA_CACHE_DIR=str(tmp_path / str(moment))
+        )
         assert check_answer(process) == ""
 
 
@@ -89,7 +95,9 @@ def test_nothing_heavy_is_imported_before_ctrl_c_is_answered():
         "from ultrahyperbolic.cli import main, signals\n"
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     imported = set(result.stdout.split())
     assert imported <= {*sys.stdlib_module_names, "ultrahyperbolic"}
     assert not imported & {"typing", "pathlib", "dataclasses", "inspect"}

@@ -1,4 +1,6 @@
-"""Values that are not finite, wherever they come from: caught, taken back, counted, told, and never written."""
+"""Values that are not finite, wherever they come from: caught, taken back, counted, told, and never
+written.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,12 @@ def poison(monkeypatch):
     return at
 
 
-@pytest.mark.parametrize("names", [("points",), ("points", "free"), ("points", "free", "best"), ("best",)])
-@pytest.mark.parametrize("iteration", [30, 450])  # while the schedule cools, and when it has settled
+@pytest.mark.parametrize(
+    "names", [("points",), ("points", "free"), ("points", "free", "best"), ("best",)]
+)
+@pytest.mark.parametrize(
+    "iteration", [30, 450]
+)  # while the schedule cools, and when it has settled
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_they_are_taken_back(poison, names, iteration, value):
     poison(iteration, *names, value=value)
@@ -67,18 +73,25 @@ def test_they_are_taken_back(poison, names, iteration, value):
 def test_without_step_back_and_with_the_reference_too(poison):
     poison(20, "points", engine=ReferenceEngine)
     (found,) = embed_many(
-        KARATE, [TrainingConfig(iterations=120, step_back=False)], machine=Machine(backend="reference")
+        KARATE,
+        [TrainingConfig(iterations=120, step_back=False)],
+        machine=Machine(backend="reference"),
     )
     assert np.isfinite(found.points).all()
     assert found.run["nonfinite"] == 1
     losses = found.run["loss"]
     assert len(losses) == found.run["iterations"] == 120
-    assert [k for k, loss in enumerate(losses) if loss is None] == list(range(20, 100)), "none is left out"
+    assert [k for k, loss in enumerate(losses) if loss is None] == list(range(20, 100)), (
+        "none is left out"
+    )
 
 
 def train(iterations):
     (found,) = embed_many(
-        KARATE, [TrainingConfig(iterations=iterations)], measures=False, machine=Machine(backend="reference")
+        KARATE,
+        [TrainingConfig(iterations=iterations)],
+        measures=False,
+        machine=Machine(backend="reference"),
     )
     return found.run
 
@@ -102,7 +115,10 @@ def test_the_loss_stays_where_it_was(poison, monkeypatch):
 def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
     (trained,) = embed_many(
-        KARATE, [TrainingConfig(iterations=90)], measures=False, machine=Machine(backend="reference")
+        KARATE,
+        [TrainingConfig(iterations=90)],
+        measures=False,
+        machine=Machine(backend="reference"),
     )
     trained.save(tmp_path)
     loaded = uh.load(tmp_path)
@@ -121,7 +137,10 @@ def test_the_command_tells_and_writes_what_is_finite(call, poison):
     run = read_sealed_json(Path("club/run.json"))
     assert result.exit_code == 0
     assert run["nonfinite"] == 1
-    assert "  the training diverged 1 times and went back, each time with half the step\n" in result.stdout
+    assert (
+        "  the training diverged 1 times and went back, each time with half the step\n"
+        in result.stdout
+    )
     assert np.isfinite(uh.load("club").points).all()
 
 

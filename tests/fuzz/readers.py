@@ -1,13 +1,15 @@
-"""Mutated files through every reader of graphs: what comes out is a graph, or one line that says what is wrong.
+"""Mutated files through every reader of graphs: what comes out is a graph, or one line that says
+what is wrong.
 
     python tests/fuzz/readers.py --inputs 100000 --json out/fuzz.json
 
-Inputs are the files of ``corpus/`` with bytes flipped, spans cut, doubled, spliced and replaced by words that readers
-trip over; gzip files are mutated inside as well as outside. Each input has a number, and seed and number make it, so
-any can be had again: ``--only NUMBER``. They are read in a process of its own, under names of every format and with
-options, as small files and by the loops for large ones. A failure is an exception other than ``GraphError``, a message
-of more than one line, the death of the process, more than 10 seconds of processor time or a minute by the clock, or a
-peak of more than 1 GiB of memory.
+Inputs are the files of ``corpus/`` with bytes flipped, spans cut, doubled, spliced and replaced by
+words that readers trip over; gzip files are mutated inside as well as outside. Each input has a
+number, and seed and number make it, so any can be had again: ``--only NUMBER``. They are read in a
+process of its own, under names of every format and with options, as small files and by the loops
+for large ones. A failure is an exception other than ``GraphError``, a message of more than one
+line, the death of the process, more than 10 seconds of processor time or a minute by the clock, or
+a peak of more than 1 GiB of memory.
 """
 
 from __future__ import annotations
@@ -30,9 +32,19 @@ from typing import Any
 CORPUS = Path(__file__).with_name("corpus")
 SECONDS, LONGEST_WAIT, MEMORY, LARGEST = 10.0, 60.0, 1 << 30, 1 << 20
 NAMES = [
-    "g", "g.tsv", "g.csv", "g.txt.gz", "g.parquet", "g.mtx", "g.graphml", "g.xml", "g.graphml.gz", "g.gml", "g.gexf",
+    "g",
+    "g.tsv",
+    "g.csv",
+    "g.txt.gz",
+    "g.parquet",
+    "g.mtx",
+    "g.graphml",
+    "g.xml",
+    "g.graphml.gz",
+    "g.gml",
+    "g.gexf",
     "g.json",
-]  # fmt: skip
+]
 OPTIONS: list[dict[str, Any]] = [
     {"header": True},
     {"header": False},
@@ -53,21 +65,101 @@ OPTIONS: list[dict[str, Any]] = [
     {"weights_are_distances": True},
 ]
 WORDS = [
-    b"", b"\0", b"\n", b"\r", b"\r\n", b"\t", b",", b";", b"|", b'"', b'""', b"#", b"%", b"'", b" ", b"\\",
-    b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", "é".encode(),
-    "\u2028".encode(), "\u0085".encode(), b"\x1b[2J", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PAR1", b"nan", b"inf",
-    b"-inf", b"1e999", b"1e-999", b"-0", b"0x10", b"1_0", b"+", b"9" * 40, b"0" * 40 + b"1", b"18446744073709551616",
-    b"2147483648", b"-1", b"0", b"source", b"target", b"weight", b"=1+1", b"source,target,weight\n",
-    b"%%MatrixMarket matrix coordinate real general\n", b"%%MatrixMarket matrix array real symmetric\n",
-    b"1000000000000 1000000000000 1\n", b"99999999 99999999 99999999\n", b"3 3 999999999999\n", b"complex",
-    b"skew-symmetric", b"pattern", b"<graphml>", b"</graph>", b"<node id='a'/>", b"<edge source='a' target='b'/>",
-    b"<!DOCTYPE x [<!ENTITY a 'b'>]>", b"&a;", b"&#0;", b"&#x110000;", b"<![CDATA[", b"]]>", b"<?xml version='1.0'?>",
-    b"<?xml version='1.0' encoding='utf-16'?>", b"<?xml version='1.0' encoding='latin-1'?>", b"<!--", b"<a>" * 2000,
-    b"<hyperedge/>", b"graph [", b"]", b"node [ id 1 ]", b"edge [ source 1 target 2 ]", b"multigraph 1", b"a [ " * 2000,
-    b"<gexf>", b"<attvalue for='0' value='1'/>", b'{"nodes":', b'"links": [', b'{"source": 0, "target": 1},', b"{}",
-    b"null", b"NaN", b"[" * 20_000, b"1,5", b"1990-12-31", b"\xff\xff\xff\x7f",
-    b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x0f",
-]  # fmt: skip
+    b"",
+    b"\0",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\t",
+    b",",
+    b";",
+    b"|",
+    b'"',
+    b'""',
+    b"#",
+    b"%",
+    b"'",
+    b" ",
+    b"\\",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    "é".encode(),
+    "\u2028".encode(),
+    "\u0085".encode(),
+    b"\x1b[2J",
+    b"\x1f\x8b\x08",
+    b"\x28\xb5\x2f\xfd",
+    b"PAR1",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"1e-999",
+    b"-0",
+    b"0x10",
+    b"1_0",
+    b"+",
+    b"9" * 40,
+    b"0" * 40 + b"1",
+    b"18446744073709551616",
+    b"2147483648",
+    b"-1",
+    b"0",
+    b"source",
+    b"target",
+    b"weight",
+    b"=1+1",
+    b"source,target,weight\n",
+    b"%%MatrixMarket matrix coordinate real general\n",
+    b"%%MatrixMarket matrix array real symmetric\n",
+    b"1000000000000 1000000000000 1\n",
+    b"99999999 99999999 99999999\n",
+    b"3 3 999999999999\n",
+    b"complex",
+    b"skew-symmetric",
+    b"pattern",
+    b"<graphml>",
+    b"</graph>",
+    b"<node id='a'/>",
+    b"<edge source='a' target='b'/>",
+    b"<!DOCTYPE x [<!ENTITY a 'b'>]>",
+    b"&a;",
+    b"&#0;",
+    b"&#x110000;",
+    b"<![CDATA[",
+    b"]]>",
+    b"<?xml version='1.0'?>",
+    b"<?xml version='1.0' encoding='utf-16'?>",
+    b"<?xml version='1.0' encoding='latin-1'?>",
+    b"<!--",
+    b"<a>" * 2000,
+    b"<hyperedge/>",
+    b"graph [",
+    b"]",
+    b"node [ id 1 ]",
+    b"edge [ source 1 target 2 ]",
+    b"multigraph 1",
+    b"a [ " * 2000,
+    b"<gexf>",
+    b"<attvalue for='0' value='1'/>",
+    b'{"nodes":',
+    b'"links": [',
+    b'{"source": 0, "target": 1},',
+    b"{}",
+    b"null",
+    b"NaN",
+    b"[" * 20_000,
+    b"1,5",
+    b"1990-12-31",
+    b"\xff\xff\xff\x7f",
+    b"\x80\x80\x80\x80\x08",
+    b"\xff\xff\xff\xff\x0f",
+]
 
 
 def corpus() -> list[bytes]:
@@ -75,8 +167,12 @@ def corpus() -> list[bytes]:
     return [path.read_bytes() for path in sorted(CORPUS.iterdir())]
 
 
-def make_input(seed: int, number: int, files: list[bytes]) -> tuple[bytes, str, dict[str, Any], bool]:
-    """Input ``number``: its bytes, the name of its file, the options, and whether it is read as a large one."""
+def make_input(
+    seed: int, number: int, files: list[bytes]
+) -> tuple[bytes, str, dict[str, Any], bool]:
+    """Input ``number``: its bytes, the name of its file, the options, and whether it is read as a
+    large one.
+    """
     rng = random.Random(f"{seed} {number}")
     data = rng.choice(files)
     if data[:2] == b"\x1f\x8b" and rng.random() < 0.7:
@@ -168,7 +264,9 @@ def peak() -> int:
 def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read so many inputs, or as many as the time allows: figures, and the failures."""
     figures: dict[str, Any] = {"seed": seed, "inputs": 0, "graphs": 0, "refused": 0}
-    figures |= dict.fromkeys(("tracebacks", "messages_too_long", "crashes", "hangs", "over_memory"), 0)
+    figures |= dict.fromkeys(
+        ("tracebacks", "messages_too_long", "crashes", "hangs", "over_memory"), 0
+    )
     figures |= {"slowest_seconds": 0.0, "peak_mib": 0}
     failures: list[dict[str, Any]] = []
     begun = time.monotonic()
@@ -178,7 +276,15 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
         failures.append({"kind": kind, **report})
 
     while figures["inputs"] < inputs and time.monotonic() - begun < time_limit:
-        command = [sys.executable, __file__, "--child", "--seed", str(seed), "--first", str(figures["inputs"])]
+        command = [
+            sys.executable,
+            __file__,
+            "--child",
+            "--seed",
+            str(seed),
+            "--first",
+            str(figures["inputs"]),
+        ]
         with subprocess.Popen([*command, "--inputs", str(inputs)], stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             started = False
@@ -199,8 +305,12 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
                     continue
                 started = True
                 figures["inputs"] = report["ended"] + 1
-                figures["refused" if report["wrong"] or ": " in report["outcome"] else "graphs"] += 1
-                figures["slowest_seconds"] = max(figures["slowest_seconds"], round(report["seconds"], 3))
+                figures[
+                    "refused" if report["wrong"] or ": " in report["outcome"] else "graphs"
+                ] += 1
+                figures["slowest_seconds"] = max(
+                    figures["slowest_seconds"], round(report["seconds"], 3)
+                )
                 figures["peak_mib"] = max(figures["peak_mib"], report["peak"] >> 20)
                 if report["wrong"] == "traceback":
                     fail("tracebacks", report)
@@ -217,10 +327,14 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds after which to stop")
+    parser.add_argument(
+        "--time-limit", type=float, default=float("inf"), help="seconds after which to stop"
+    )
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--only", type=int, help="read this input alone, and say what came out")
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)

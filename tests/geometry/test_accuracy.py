@@ -35,7 +35,11 @@ def _norms(*exponents: float) -> list[Any]:
     return [mp.mpf(10) ** exponent for exponent in exponents]
 
 
-@pytest.fixture(scope="module", params=[(-8, -2, 0, 1), pytest.param((-5, 0.5), marks=pytest.mark.slow)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[(-8, -2, 0, 1), pytest.param((-5, 0.5), marks=pytest.mark.slow)],
+    ids=str,
+)
 def records(request: pytest.FixtureRequest) -> list[Any]:
     signatures = ((4, 0), (0, 4), (3, 1), (2, 2))
     found: list[Any] = study.study(1, 1, signatures=signatures, norms=_norms(*request.param))
@@ -57,22 +61,31 @@ def test_error_is_at_most_16_times_what_rounding_the_inputs_costs(
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("signature", [(4, 0), (0, 4), (2, 2)])
-def test_the_textbook_distance_misses_the_bar_at_small_separations(signature: tuple[int, int], dtype: str) -> None:
+def test_the_textbook_distance_misses_the_bar_at_small_separations(
+    signature: tuple[int, int], dtype: str
+) -> None:
     space = study.Space(*signature, -0.25)
-    cases = [c for c in study.regular_cases(space, random.Random(0), 3, _norms(-4)) if "d" in c.targets]
-    x, xi, y = (study.to_tensor((getattr(c, name) for c in cases), study.DTYPES[dtype]) for name in ("x", "xi", "y"))
+    cases = [
+        c for c in study.regular_cases(space, random.Random(0), 3, _norms(-4)) if "d" in c.targets
+    ]
+    x, xi, y = (
+        study.to_tensor((getattr(c, name) for c in cases), study.DTYPES[dtype])
+        for name in ("x", "xi", "y")
+    )
     results = study.computed(space, x, xi, y)
 
     def ratios(name: str) -> list[float]:
         values = [study.to_numbers(row) for row in results[name]]
         pairs = zip(values, cases, strict=True)
-        return [study.error_ratio(value, c.targets["d"], study.ROUNDOFF[dtype]) for value, c in pairs]
+        return [
+            study.error_ratio(value, c.targets["d"], study.ROUNDOFF[dtype]) for value, c in pairs
+        ]
 
     assert statistics.median(ratios("naive")) > study.BAR
     assert max(ratios("d")) <= study.BAR
 
 
-# --- the truth -------------------------------------------------------------------------------------------------------
+# --- the truth ------------------------------------------------------------
 
 
 @pytest.fixture(params=[(4, 0), (0, 4), (1, 3), (2, 2)], ids=lambda s: f"p{s[0]}q{s[1]}")
@@ -87,7 +100,11 @@ def test_points_and_tangents_are_exact_and_of_their_type(cases: list[Any]) -> No
         assert abs(study.inner(c.space, c.x, c.x) - c.space.beta) < 1e-90
         assert abs(study.inner(c.space, c.y, c.y) - c.space.beta) < 1e-90
         assert abs(study.inner(c.space, c.x, c.xi)) < 1e-90
-        assert {"space-like": square > 1e-30, "null": abs(square) < 1e-90, "time-like": square < -1e-30}[c.causal]
+        assert {
+            "space-like": square > 1e-30,
+            "null": abs(square) < 1e-90,
+            "time-like": square < -1e-30,
+        }[c.causal]
 
 
 def test_the_logarithm_and_the_distance_undo_the_exponential_map(cases: list[Any]) -> None:
@@ -121,7 +138,8 @@ def _ambient_function(space: Any, function: str, form: Any) -> Any:
     def value(inputs: list[Any]) -> list[Any]:
         x, y = inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :]
         values: list[Any] = study.closed_form(space, function, form.cosine(space, x, y), x, y)
-        # Of ±d² and d² only the former is differentiable at null pairs; the study judges both by its slope.
+        # Of ±d² and d² only the former is differentiable at null pairs; the study judges both by
+        # its slope.
         return [values[0], values[0]] if function.endswith("²") else values
 
     return value
@@ -130,7 +148,9 @@ def _ambient_function(space: Any, function: str, form: Any) -> Any:
 def test_sensitivities_are_those_of_central_differences(cases: list[Any]) -> None:
     for c in cases[:: len(cases) // 6]:
         space, n = c.space, len(c.x)
-        expected = _difference_sums(lambda z, s=space, n=n: study.exponential(s, z[:n], z[n:]), c.x + c.xi)
+        expected = _difference_sums(
+            lambda z, s=space, n=n: study.exponential(s, z[:n], z[n:]), c.x + c.xi
+        )
         _assert_close(study.exponential_sensitivity(space, c.x, c.xi), expected)
         for function in c.targets.keys() - {"exp"}:
             for form in study.FORMS[function]:
@@ -139,7 +159,9 @@ def test_sensitivities_are_those_of_central_differences(cases: list[Any]) -> Non
 
 
 @pytest.mark.parametrize("signature", [(4, 0), (3, 1), (2, 2)], ids=lambda s: f"p{s[0]}q{s[1]}")
-def test_near_pairs_far_out_lose_no_more_than_rounding_the_inputs_costs(signature: tuple[int, int]) -> None:
+def test_near_pairs_far_out_lose_no_more_than_rounding_the_inputs_costs(
+    signature: tuple[int, int],
+) -> None:
     space = study.Space(*signature, -4.0)
     cases = list(study.far_out_cases(space, random.Random(0), 2))
     assert {c.height for c in cases} == {1.0, 1e2, 1e4, 1e6}
@@ -147,7 +169,9 @@ def test_near_pairs_far_out_lose_no_more_than_rounding_the_inputs_costs(signatur
     worst = max(records, key=lambda record: record.ratio)
     assert worst.ratio <= study.BAR, worst
     farthest = [r.relative for r in records if r.function == "d" and r.height == 1e6]
-    ours, _, half_chord, rounding = (statistics.median(column) for column in zip(*farthest, strict=True))
+    ours, _, half_chord, rounding = (
+        statistics.median(column) for column in zip(*farthest, strict=True)
+    )
     assert ours <= rounding < 1e-6
     assert half_chord > 1e3 * ours
 

@@ -1,4 +1,6 @@
-"""Mixed precision: the geometry is computed in float32 at least, whatever the layers around it do."""
+"""Mixed precision: the geometry is computed in float32 at least, whatever the layers around it
+do.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,29 @@ from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 HALVES = [torch.bfloat16, torch.float16]
-MANIFOLDS = [uh.PseudoHyperboloid(2, 1, -4.0), uh.PseudoHyperboloid(3, 0, -0.25), uh.PseudoSphere(2, 1, 4.0),
-             uh.Euclidean(4), uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(2))]  # fmt: skip
+MANIFOLDS = [
+    uh.PseudoHyperboloid(2, 1, -4.0),
+    uh.PseudoHyperboloid(3, 0, -0.25),
+    uh.PseudoSphere(2, 1, 4.0),
+    uh.Euclidean(4),
+    uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(2)),
+]
 
 
 def maps(M, x, y, u):
-    found = [M.dist(x, y), M.dissimilarity(x, y), M.smoothed_dissimilarity(x, y), M.expmap(x, u), M.logmap(x, y).vector,
-             M.geodesic(x, u, 0.3), M.transp_follow_expmap(x, u, u), M.phi(y), M.descent_direction(x, y),
-             M.surrogate_direction(x, y), M.cdist(x, y, dissimilarity="geodesic")]  # fmt: skip
+    found = [
+        M.dist(x, y),
+        M.dissimilarity(x, y),
+        M.smoothed_dissimilarity(x, y),
+        M.expmap(x, u),
+        M.logmap(x, y).vector,
+        M.geodesic(x, u, 0.3),
+        M.transp_follow_expmap(x, u, u),
+        M.phi(y),
+        M.descent_direction(x, y),
+        M.surrogate_direction(x, y),
+        M.cdist(x, y, dissimilarity="geodesic"),
+    ]
     return [*found, M.psi(x), M.psi_inverse(M.psi(x))] if hasattr(M, "psi") else found
 
 
@@ -38,7 +55,8 @@ def test_single_precision_points_keep_it(M, device, half):
         assert torch.equal(a.nan_to_num(), b.nan_to_num())  # as without autocast
         there = truth.isfinite() & a.isfinite()
         error = (b.double() - truth)[there].abs().max()
-        # Far better than half precision, whose steps are 2^-8 or 2^-11; distances near the cone lose half the digits.
+        # Far better than half precision, whose steps are 2^-8 or 2^-11; distances near the cone
+        # lose half the digits.
         assert error <= 2e-3 * truth[there].abs().max()
         assert (b.double() - truth)[there].abs().median() <= 1e-6 * truth[there].abs().max()
 
@@ -74,11 +92,16 @@ def test_activations_in_half_precision_are_widened(M, device, half):
         assert out.dtype == half
         point = M.phi(out)
         moved = M.expmap(
-            M.origin(dtype=torch.float32, device=device), M.proju(M.origin(dtype=torch.float32), 0.1 * out)
+            M.origin(dtype=torch.float32, device=device),
+            M.proju(M.origin(dtype=torch.float32), 0.1 * out),
         )
         beside_double = M.expmap(x, M.proju(x, 0.1 * out))
         loss = M.dissimilarity(point, moved).sum()
-    assert (point.dtype, moved.dtype, beside_double.dtype) == (torch.float32, torch.float32, torch.float64)
+    assert (point.dtype, moved.dtype, beside_double.dtype) == (
+        torch.float32,
+        torch.float32,
+        torch.float64,
+    )
     assert M.check_point(point.detach()).ok
     assert M.check_point(moved.detach()).ok
     assert M.check_point(beside_double.detach()).ok
@@ -92,10 +115,15 @@ def test_activations_in_half_precision_are_widened(M, device, half):
 def test_without_autocast_half_precision_is_refused(half):
     M = uh.PseudoHyperboloid(2, 1)
     with pytest.raises(
-        TypeError, match=r"z must be float32 or float64, got torch\.(b?)float16; \.double\(\) converts it"
+        TypeError,
+        match=r"z must be float32 or float64, got torch\.(b?)float16; \.double\(\) converts it",
     ):
         M.phi(M.origin().to(half))
-    with torch.autocast("cpu", dtype=half), torch.autocast("cpu", enabled=False), pytest.raises(TypeError):
+    with (
+        torch.autocast("cpu", dtype=half),
+        torch.autocast("cpu", enabled=False),
+        pytest.raises(TypeError),
+    ):
         M.phi(M.origin().to(half))
 
 

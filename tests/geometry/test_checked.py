@@ -31,10 +31,14 @@ def test_good_calls_give_the_same_results(M, generator):
     assert list(M.state_dict()) == ["beta"]
 
 
-@pytest.mark.parametrize("plain", [PseudoHyperboloid(2, 1), PseudoSphere(2, 1), Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "plain", [PseudoHyperboloid(2, 1), PseudoSphere(2, 1), Euclidean(3)], ids=str
+)
 def test_the_battery_s_values_are_all_valid(plain):
     # The checked manifold sees only valid values in the battery's own geometric properties.
-    report = check_manifold(checked(plain), raises=False, only=["exp_log", "transport", "symmetry", "descent"])
+    report = check_manifold(
+        checked(plain), raises=False, only=["exp_log", "transport", "symmetry", "descent"]
+    )
     assert report.failed == {}
 
 
@@ -44,14 +48,23 @@ def test_bad_values_are_named(M, generator):
     off = x.clone()
     off[3] *= 1.01
     cases = [
-        (lambda: M.expmap(off, u), r"expmap: PseudoHyperboloid\(p=3, q=1, beta=-4\): x\[3\] is off the manifold"),
+        (
+            lambda: M.expmap(off, u),
+            r"expmap: PseudoHyperboloid\(p=3, q=1, beta=-4\): x\[3\] is off the manifold",
+        ),
         (lambda: M.dist(x, off), r"dist: .*y\[3\] is off the manifold"),
         (lambda: M.expmap(x, u + x), r"expmap: .*u\[0\] is not tangent"),
         (lambda: M.transp(x, x, u + x), r"transp: .*v\[0\] is not tangent"),
         (lambda: M.inner(u, u * math.nan), r"inner: v\[0\] is not finite"),
         (lambda: M.phi(0 * x), r"phi: .*z\[0\] has a zero time part"),
-        (lambda: M.projx(x * torch.tensor([0.0, 0, 1, 1, 1]).double()), r"projx: .*z\[0\] has a zero time part"),
-        (lambda: M.projx(M.origin(2) + 9 * M.origin(2).flip(-1)), r"projx: .*z\[0\] cannot be rescaled .* = 320, and"),
+        (
+            lambda: M.projx(x * torch.tensor([0.0, 0, 1, 1, 1]).double()),
+            r"projx: .*z\[0\] has a zero time part",
+        ),
+        (
+            lambda: M.projx(M.origin(2) + 9 * M.origin(2).flip(-1)),
+            r"projx: .*z\[0\] cannot be rescaled .* = 320, and",
+        ),
         (lambda: M.egrad2rgrad(x, u * math.inf), r"egrad2rgrad: gradient\[0\] is not finite"),
         (lambda: M.cdist(off, x), r"cdist: .*x\[3\] is off the manifold"),
         (
@@ -80,7 +93,9 @@ def test_flat_errors():
     assert (E.dist(x, y).item(), E.dissimilarity(x, y).item()) == (5.0, 25.0)
     assert not E.check_point(x / 0).ok
     assert (E.broken_dissimilarity(x, y).item(), E.extrinsic_dist(x, y).item()) == (5.0, 5.0)
-    assert E.smoothed_dissimilarity(x, y, 0.1).item() == pytest.approx((25.0**2 + 0.1**2) ** 0.25 - 0.1**0.5)
+    assert E.smoothed_dissimilarity(x, y, 0.1).item() == pytest.approx(
+        (25.0**2 + 0.1**2) ** 0.25 - 0.1**0.5
+    )
 
 
 def test_overridden_methods_are_checked_too(generator):
@@ -94,7 +109,9 @@ def test_overridden_methods_are_checked_too(generator):
         M.expmap(x, M.random_tangent(x, generator=generator))
 
 
-@pytest.mark.parametrize("plain", [PseudoHyperboloid(2, 1, -0.3), PseudoSphere(2, 1), Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "plain", [PseudoHyperboloid(2, 1, -0.3), PseudoSphere(2, 1), Euclidean(3)], ids=str
+)
 def test_checked_manifolds_pickle_and_copy(plain):
     M = checked(plain)
     for twin in (pickle.loads(pickle.dumps(M)), copy.deepcopy(M)):
@@ -140,12 +157,22 @@ def test_vectors_that_come_out_are_checked(generator):
     x = plain.random(6, scale=0.5, generator=generator)
     u = plain.random_tangent(x, scale=0.5, generator=generator)
     y = plain.expmap(x, u)
-    calls = {"proju": (x, u), "logmap": (x, y), "transp": (x, y, u), "transp_follow_expmap": (x, u, u),
-             "expmap_transp": (x, u, u), "egrad2rgrad": (x, u), "wick_rotation": (x, u),
-             "precondition_root": (x, u), "surrogate_direction": (x, u)}  # fmt: skip
+    calls = {
+        "proju": (x, u),
+        "logmap": (x, y),
+        "transp": (x, y, u),
+        "transp_follow_expmap": (x, u, u),
+        "expmap_transp": (x, u, u),
+        "egrad2rgrad": (x, u),
+        "wick_rotation": (x, u),
+        "precondition_root": (x, u),
+        "surrogate_direction": (x, u),
+    }
     for name, arguments in calls.items():
         getattr(checked(plain), name)(*arguments)
-        with pytest.raises(ValueError, match=rf"^{name}: .*the resulting vector\[0\] is not tangent"):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: .*the resulting vector\[0\] is not tangent"
+        ):
             getattr(checked(OffTheTangentSpace(2, 1, -4.0)), name)(*arguments)
 
 
@@ -173,7 +200,10 @@ def test_geodesics_whose_terms_cancel_are_valid(manifold, scale, dtype, generato
 def test_a_geodesic_beyond_the_dtype_is_named():
     M = checked(PseudoHyperboloid(2, 1))
     u = torch.tensor([0.0, 0.0, 1e3, 0.0])
-    with pytest.raises(ValueError, match=r"expmap: .*the result is not finite: .*; the geodesic is longer than torch"):
+    with pytest.raises(
+        ValueError,
+        match=r"expmap: .*the result is not finite: .*; the geodesic is longer than torch",
+    ):
         M.expmap(M.origin(dtype=torch.float32), u)
 
 

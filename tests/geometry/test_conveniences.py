@@ -16,13 +16,20 @@ from ultrahyperbolic import (
 from ultrahyperbolic.optim import mean
 
 geoopt = pytest.importorskip("geoopt")
-KINDS = [PseudoHyperboloid(2, 1), PseudoSphere(2, 1, 4.0), Euclidean(3), Product(PseudoHyperboloid(2, 0), Euclidean(2))]
+KINDS = [
+    PseudoHyperboloid(2, 1),
+    PseudoSphere(2, 1, 4.0),
+    Euclidean(3),
+    Product(PseudoHyperboloid(2, 0), Euclidean(2)),
+]
 
 
 @pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
 def test_sizes_may_be_tuples_and_generators_seeds(M):
     for draw in (M.random, M.random_near_pole):
-        assert torch.equal(draw((2, 3), generator=5), draw(2, 3, generator=torch.Generator().manual_seed(5)))
+        assert torch.equal(
+            draw((2, 3), generator=5), draw(2, 3, generator=torch.Generator().manual_seed(5))
+        )
         assert torch.equal(draw([4], generator=5), draw(4, generator=5))
         assert not torch.equal(draw(4, generator=5), draw(4, generator=6))
         assert draw((), generator=5).shape == (M.ambient_dim,)
@@ -31,7 +38,9 @@ def test_sizes_may_be_tuples_and_generators_seeds(M):
     assert torch.equal(M.random_tangent(x, generator=1), M.random_tangent(x, generator=1))
     with pytest.raises(ValueError, match="size must be non-negative integers"):
         M.random((2, -1))
-    with pytest.raises(TypeError, match=r"generator must be a torch\.Generator or a seed, got True"):
+    with pytest.raises(
+        TypeError, match=r"generator must be a torch\.Generator or a seed, got True"
+    ):
         M.random(2, generator=True)
 
 
@@ -43,8 +52,12 @@ def test_the_poincare_ball_is_geoopt_s(beta):
     a, b = lorentz_to_poincare(x, M), lorentz_to_poincare(y, M)
     torch.testing.assert_close(ball.dist(a, b), M.dist(x, y), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(poincare_to_lorentz(a, M), x, rtol=1e-12, atol=1e-12)
-    assert M.check_point(poincare_to_lorentz(0.99 * (-beta) ** 0.5 * torch.nn.functional.normalize(a), M)).ok
-    with pytest.raises(ValueError, match=r"manifold must be hyperbolic, PseudoHyperboloid\(p, 0\), got .*q=1"):
+    assert M.check_point(
+        poincare_to_lorentz(0.99 * (-beta) ** 0.5 * torch.nn.functional.normalize(a), M)
+    ).ok
+    with pytest.raises(
+        ValueError, match=r"manifold must be hyperbolic, PseudoHyperboloid\(p, 0\), got .*q=1"
+    ):
         lorentz_to_poincare(M.origin(), PseudoHyperboloid(2, 1))
 
 
@@ -59,12 +72,17 @@ def test_interpolation_is_along_the_geodesic(manifold):
     t = torch.linspace(0, 1, len(x), dtype=x.dtype)
     halfway = manifold.interpolate(x, y, t)
     assert manifold.check_point(halfway, tolerance=1e-8).ok
-    torch.testing.assert_close(manifold.sqdist(x, halfway), t**2 * manifold.sqdist(x, y), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        manifold.sqdist(x, halfway), t**2 * manifold.sqdist(x, y), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_interpolation_says_where_there_is_no_geodesic():
     M = PseudoHyperboloid(2, 1)
-    x, y = M.random(40, scale=2.0, generator=0).requires_grad_(), M.random(40, scale=2.0, generator=1)
+    x, y = (
+        M.random(40, scale=2.0, generator=0).requires_grad_(),
+        M.random(40, scale=2.0, generator=1),
+    )
     made, exists = M.interpolate(x, y, 0.5), M.logmap(x, y).exists
     assert made.isnan().all(-1).tolist() == (~exists).tolist()
     made[exists].sum().backward()
@@ -80,7 +98,9 @@ def test_the_mean_is_the_frechet_mean_where_there_is_one():
         centre = mean(x, M)
         assert M.check_point(centre).ok
         # At the Fréchet mean the logarithms cancel.
-        torch.testing.assert_close(M.logmap(centre, x).vector.mean(0), torch.zeros(4).double(), rtol=0, atol=1e-6)
+        torch.testing.assert_close(
+            M.logmap(centre, x).vector.mean(0), torch.zeros(4).double(), rtol=0, atol=1e-6
+        )
     weights = torch.tensor([1.0, 0.0, 3.0])
     points = M.random_near_pole(3, generator=2)
     expected = M.interpolate(points[0], points[2], 0.75)
@@ -96,21 +116,37 @@ def test_the_mean_of_near_points_is_among_them(M):
     assert (centres - x.mean(1)).norm(dim=-1).max() < 0.05 * 2.0
     total = M.smoothed_dissimilarity(centres[:, None], x, 1e-3).square().sum(1)
     for other in (x[:, 0], M.phi(x.mean(1))):
-        assert (total <= M.smoothed_dissimilarity(other[:, None], x, 1e-3).square().sum(1) + 1e-12).all()
+        assert (
+            total <= M.smoothed_dissimilarity(other[:, None], x, 1e-3).square().sum(1) + 1e-12
+        ).all()
     with pytest.raises(ValueError, match=r"points must be \[..., n, d\]"):
         mean(x[0, 0], M)
     with pytest.raises(ValueError, match="not negative and not all 0"):
         mean(x, M, weights=torch.zeros(30))
 
 
-SECOND = ("expmap", "logmap", "transp", "dist", "sqdist", "dissimilarity", "broken", "smoothed", "extrinsic", "phi",
-          "projx", "interpolate")  # fmt: skip
+SECOND = (
+    "expmap",
+    "logmap",
+    "transp",
+    "dist",
+    "sqdist",
+    "dissimilarity",
+    "broken",
+    "smoothed",
+    "extrinsic",
+    "phi",
+    "projx",
+    "interpolate",
+)
 
 
 @pytest.mark.parametrize("name", SECOND)
 @pytest.mark.parametrize("beta", [-0.25, -4.0])
 def test_second_derivatives_are_right(name, signature, beta):
-    """Of points that stay on the manifold, x = φ(z); away from the cone and the antipode, as the first ones."""
+    """Of points that stay on the manifold, x = φ(z); away from the cone and the antipode, as the
+    first ones.
+    """
     M = PseudoHyperboloid(*signature, beta)
     x, y = M.random(40, generator=0), M.random(40, generator=1)
     cosine = M.inner(x, y) / beta
@@ -120,13 +156,20 @@ def test_second_derivatives_are_right(name, signature, beta):
         "expmap": lambda x, y: M.expmap(x, M.proju(x, 0.3 * y)),
         "logmap": lambda x, y: M.logmap(x, y).vector,
         "transp": lambda x, y: M.transp(x, y, M.proju(x, y)),
-        "dist": M.dist, "sqdist": M.sqdist, "dissimilarity": M.dissimilarity, "broken": M.broken_dissimilarity,
-        "smoothed": M.smoothed_dissimilarity, "extrinsic": M.extrinsic_dist,
-        "phi": lambda x, y: M.phi(x + 0.1 * y), "projx": lambda x, y: M.projx(1.2 * x),
+        "dist": M.dist,
+        "sqdist": M.sqdist,
+        "dissimilarity": M.dissimilarity,
+        "broken": M.broken_dissimilarity,
+        "smoothed": M.smoothed_dissimilarity,
+        "extrinsic": M.extrinsic_dist,
+        "phi": lambda x, y: M.phi(x + 0.1 * y),
+        "projx": lambda x, y: M.projx(1.2 * x),
         "interpolate": lambda x, y: M.interpolate(x, y, 0.4),
-    }  # fmt: skip
+    }
     on = functions[name]
-    assert torch.autograd.gradgradcheck(lambda x, y: on(M.phi(x), M.phi(y)), (x, y), atol=1e-4, rtol=1e-3)
+    assert torch.autograd.gradgradcheck(
+        lambda x, y: on(M.phi(x), M.phi(y)), (x, y), atol=1e-4, rtol=1e-3
+    )
 
 
 @pytest.mark.parametrize("kind", [(2, 1), (3, 0), (0, 3)], ids=str)
@@ -143,11 +186,24 @@ def test_an_ensemble_may_differ_in_its_curvatures(kind):
         def forward(self, x, y):
             M = self.M
             u = 0.1 * M.proju(x, y)
-            return (M.expmap(x, u), M.logmap(x, y).vector, M.transp(x, y, u), M.expmap_transp(x, u, u)[1], M.phi(y),
-                    M.sqdist(x, y), M.dist(x, y), M.dissimilarity(x, y), M.smoothed_dissimilarity(x, y),
-                    M.descent_direction(x, y), M.surrogate_direction(x, y), M.interpolate(x, y, 0.5))  # fmt: skip
+            return (
+                M.expmap(x, u),
+                M.logmap(x, y).vector,
+                M.transp(x, y, u),
+                M.expmap_transp(x, u, u)[1],
+                M.phi(y),
+                M.sqdist(x, y),
+                M.dist(x, y),
+                M.dissimilarity(x, y),
+                M.smoothed_dissimilarity(x, y),
+                M.descent_direction(x, y),
+                M.surrogate_direction(x, y),
+                M.interpolate(x, y, 0.5),
+            )
 
-    together = torch.func.vmap(lambda beta: torch.func.functional_call(Maps(M), {"M.beta": beta}, (x, y)))(betas)
+    together = torch.func.vmap(
+        lambda beta: torch.func.functional_call(Maps(M), {"M.beta": beta}, (x, y))
+    )(betas)
     for k, beta in enumerate(betas.tolist()):
         for a, b in zip(together, Maps(PseudoHyperboloid(*kind, beta))(x, y), strict=True):
             torch.testing.assert_close(a[k], b, equal_nan=True)
@@ -164,12 +220,23 @@ class Stranger(PseudoHyperboloid):
 @pytest.mark.parametrize("kind", [PseudoHyperboloid, Stranger])
 def test_autocast_keeps_the_geometry_in_single_precision(kind):
     M = kind(2, 1, -4.0)
-    x, y = M.random(20, generator=0, dtype=torch.float32), M.random(20, generator=1, dtype=torch.float32)
+    x, y = (
+        M.random(20, generator=0, dtype=torch.float32),
+        M.random(20, generator=1, dtype=torch.float32),
+    )
 
     def work():
         u = M.proju(x, y)
-        return [M.expmap(x, 0.1 * u), M.logmap(x, y).vector, M.dissimilarity(x, y), M.descent_direction(x, y),
-                M.surrogate_direction(x, y), M.precondition_root(x, y), M.phi(y), M.cdist(x, y)]  # fmt: skip
+        return [
+            M.expmap(x, 0.1 * u),
+            M.logmap(x, y).vector,
+            M.dissimilarity(x, y),
+            M.descent_direction(x, y),
+            M.surrogate_direction(x, y),
+            M.precondition_root(x, y),
+            M.phi(y),
+            M.cdist(x, y),
+        ]
 
     plain = work()
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -9,7 +9,11 @@ from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
 from ultrahyperbolic.geometry.functions import matrix_root, matrix_sign
 
 GEOMETRIES = [
-    *(PseudoHyperboloid(p, q, beta) for p, q in ((3, 0), (0, 3), (1, 2), (2, 1)) for beta in (-0.25, -4.0)),
+    *(
+        PseudoHyperboloid(p, q, beta)
+        for p, q in ((3, 0), (0, 3), (1, 2), (2, 1))
+        for beta in (-0.25, -4.0)
+    ),
     PseudoSphere(2, 1, 4.0),
     PseudoSphere(3, -1, 0.25),
     Euclidean(3),
@@ -23,7 +27,9 @@ def geometry(request):
 
 @pytest.fixture
 def sample(geometry, generator):
-    """Points x and y, y within reach of geodesics from x, vectors u and v at x, and ambient vectors z."""
+    """Points x and y, y within reach of geodesics from x, vectors u and v at x, and ambient vectors
+    z.
+    """
     x = geometry.random(40, scale=0.7, generator=generator)
     u, v = (geometry.random_tangent(x, scale=0.3, generator=generator) for _ in range(2))
     return x, geometry.expmap(x, u), u, v, torch.randn(x.shape, dtype=x.dtype, generator=generator)
@@ -48,7 +54,10 @@ def test_distances(geometry, sample, name):
 
 def test_a_missing_geodesic_is_nan(generator):
     M = PseudoHyperboloid(2, 1, -4.0)
-    x, y = M.random(100, scale=2.0, generator=generator), M.random(100, scale=2.0, generator=generator)
+    x, y = (
+        M.random(100, scale=2.0, generator=generator),
+        M.random(100, scale=2.0, generator=generator),
+    )
     exists = M.logmap(x, y).exists
     assert 0 < exists.sum() < 100
     assert torch.equal(Manifold.sqdist(M, x, y).isnan(), ~exists)
@@ -71,7 +80,9 @@ def test_transport(geometry, sample):
     close(Manifold.transp(geometry, x, y, v), geometry.transp(x, y, v))
 
 
-@pytest.mark.parametrize("name", ["egrad2rgrad", "precondition", "wick_rotation", "precondition_root"])
+@pytest.mark.parametrize(
+    "name", ["egrad2rgrad", "precondition", "wick_rotation", "precondition_root"]
+)
 def test_gradients(geometry, sample, name):
     x, *_, z = sample
     z = geometry.proju(x, z) if name == "wick_rotation" else z
@@ -90,7 +101,9 @@ def test_membership(geometry, sample):
     for point in (x, y, x + 0.1 * z, x * torch.nan):
         assert Manifold.check_point(geometry, point).ok == geometry.check_point(point).ok
     for vector in (u, 0 * u, u + 0.1 * z, x + u):
-        assert Manifold.check_tangent(geometry, x, vector).ok == geometry.check_tangent(x, vector).ok
+        assert (
+            Manifold.check_tangent(geometry, x, vector).ok == geometry.check_tangent(x, vector).ok
+        )
     for vector in (x, z, 0 * x):
         assert Manifold.check_phi(geometry, vector).ok == geometry.check_phi(vector).ok
     torch.testing.assert_close(Manifold.projx(geometry, x), x)

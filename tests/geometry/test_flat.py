@@ -21,18 +21,33 @@ def test_every_public_name_of_the_pseudo_hyperboloid_is_there(kind):
         ours, theirs = getattr(PseudoHyperboloid, name), getattr(kind, name)
         assert isinstance(ours, property) == isinstance(theirs, property), name
         if inspect.isfunction(ours):
-            assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters), name
+            assert list(inspect.signature(ours).parameters) == list(
+                inspect.signature(theirs).parameters
+            ), name
 
 
 def test_what_is_returned_is_fresh_and_broadcast(generator):
     E = Euclidean(3)
-    x, y, v = E.random(4, 1, generator=generator), E.random(5, generator=generator), E.random(generator=generator)
+    x, y, v = (
+        E.random(4, 1, generator=generator),
+        E.random(5, generator=generator),
+        E.random(generator=generator),
+    )
     calls = {
-        "proju": (x, v), "precondition": (x, v), "egrad2rgrad": (x, v), "descent_direction": (x, v),
-        "wick_rotation": (x, v), "precondition_root": (x, v), "surrogate_direction": (x, v),
-        "transp": (x, y, v), "transp_follow_expmap": (x, y, v), "phi": (v,), "projx": (v,), "psi": (v,),
+        "proju": (x, v),
+        "precondition": (x, v),
+        "egrad2rgrad": (x, v),
+        "descent_direction": (x, v),
+        "wick_rotation": (x, v),
+        "precondition_root": (x, v),
+        "surrogate_direction": (x, v),
+        "transp": (x, y, v),
+        "transp_follow_expmap": (x, y, v),
+        "phi": (v,),
+        "projx": (v,),
+        "psi": (v,),
         "psi_inverse": (v,),
-    }  # fmt: skip
+    }
     for name, arguments in calls.items():
         result = getattr(E, name)(*arguments)
         shape = torch.broadcast_shapes(*(argument.shape for argument in arguments))
@@ -58,8 +73,13 @@ def test_the_limits_of_the_curved_quantities():
 
 def test_the_pseudo_sphere_s_matrices_and_homothety(generator):
     S = PseudoSphere(2, 2, 4.0)
-    x, z = S.random(4, generator=generator), torch.randn(4, 5, dtype=torch.float64, generator=generator)
-    torch.testing.assert_close((S.preconditioner(x) @ z.unsqueeze(-1)).squeeze(-1), S.precondition(x, z))
+    x, z = (
+        S.random(4, generator=generator),
+        torch.randn(4, 5, dtype=torch.float64, generator=generator),
+    )
+    torch.testing.assert_close(
+        (S.preconditioner(x) @ z.unsqueeze(-1)).squeeze(-1), S.precondition(x, z)
+    )
     assert PseudoSphere(2, 2, 9.0).check_point(S.homothety(x, 9.0)).ok
     assert S.mean_curvature.item() == 0.5
     torch.testing.assert_close(S.psi_inverse(S.psi(x)), x)

@@ -1,4 +1,6 @@
-"""The scalar functions against mpmath, across the joins of their branches, with their derivatives."""
+"""The scalar functions against mpmath, across the joins of their branches, with their
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,11 @@ def asinhc(w):
 def truth(function, z, order):
     """The order-th derivative of an analytic function at z, at 60 digits."""
     with mpmath.workdps(60):
-        # A small circle in the complex plane: no cancellation at 60 digits, valid on both sides of 0.
-        values = mpmath.taylor(lambda t: _complex(function)(t), mpmath.mpf(z) if z else mpmath.mpf("1e-40"), order)
+        # A small circle in the complex plane: no cancellation at 60 digits, valid on both sides of
+        # 0.
+        values = mpmath.taylor(
+            lambda t: _complex(function)(t), mpmath.mpf(z) if z else mpmath.mpf("1e-40"), order
+        )
         return float((values[order] * mpmath.factorial(order)).real)
 
 
@@ -59,7 +64,10 @@ def test_values_and_two_derivatives(function, sign):
         for at, got in zip(zs, result.tolist(), strict=True):
             expected = truth(function, at, order)
             # Large arguments amplify the rounding of √z itself.
-            assert got == pytest.approx(expected, rel=tolerance * (1 + abs(at)), abs=tolerance), (order, at)
+            assert got == pytest.approx(expected, rel=tolerance * (1 + abs(at)), abs=tolerance), (
+                order,
+                at,
+            )
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -19,7 +19,9 @@ MAPS = {
     "logmap": lambda M, x, y, u: M.logmap(x, y).vector.nan_to_num(0.0),
     "interpolate": lambda M, x, y, u: M.interpolate(x, y, 0.3).nan_to_num(0.0),
     "transp": lambda M, x, y, u: M.transp(x, y, M.proju(x, u)).nan_to_num(0.0),
-    "transp_follow_expmap": lambda M, x, y, u: M.transp_follow_expmap(x, M.proju(x, u), M.proju(x, y)),
+    "transp_follow_expmap": lambda M, x, y, u: M.transp_follow_expmap(
+        x, M.proju(x, u), M.proju(x, y)
+    ),
     "retr": lambda M, x, y, u: M.retr(x, M.proju(x, u)),
     "dist": lambda M, x, y, u: M.dist(x, y).nan_to_num(0.0),
     "sqdist": lambda M, x, y, u: M.sqdist(x, y).nan_to_num(0.0),
@@ -50,11 +52,17 @@ def test_gradients_agree_with_finite_differences(name, signature, beta):
     """Of what a map makes of points that follow β by homothety, as a function of log |β|."""
     unit = PseudoHyperboloid(*signature)
     a, b = unit.random(6, generator=0), unit.random(6, generator=1)
-    u, weights = torch.randn(2, 6, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    u, weights = torch.randn(
+        2, 6, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(2)
+    )
 
     def value(M):
         made = MAPS[name](M, unit.homothety(a, M.beta), unit.homothety(b, M.beta), u)
-        return (made * weights.flatten()[: made.numel()].reshape(made.shape) if made.numel() <= 30 else made).sum()
+        return (
+            made * weights.flatten()[: made.numel()].reshape(made.shape)
+            if made.numel() <= 30
+            else made
+        ).sum()
 
     M = PseudoHyperboloid(*signature, beta, learnable=True)
     (slope,) = torch.autograd.grad(value(M), M.log_abs_beta)
@@ -68,7 +76,10 @@ def test_gradients_agree_with_finite_differences(name, signature, beta):
 
 
 def test_a_parameter_as_beta_is_learned():
-    for M in (PseudoHyperboloid(2, 1, nn.Parameter(torch.tensor(-4.0))), PseudoHyperboloid(2, 1, -4.0, learnable=True)):
+    for M in (
+        PseudoHyperboloid(2, 1, nn.Parameter(torch.tensor(-4.0))),
+        PseudoHyperboloid(2, 1, -4.0, learnable=True),
+    ):
         assert [name for name, _ in M.named_parameters()] == ["log_abs_beta"]
         assert M.beta.item() == pytest.approx(-4.0, rel=1e-15)
         assert repr(M) == "PseudoHyperboloid(p=2, q=1, beta=-4, learnable=True)"
@@ -83,10 +94,16 @@ def test_a_parameter_as_beta_is_learned():
     assert -1e-100 < M.beta.item() < 0.0
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, pytest.param(torch.float32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, pytest.param(torch.float32, marks=pytest.mark.slow)]
+)
 def test_the_battery_passes(dtype):
     check_quadric(PseudoHyperboloid(2, 1, -4.0, learnable=True), dtype=dtype)
-    check_quadric(PseudoSphere(2, 1, 4.0, learnable=True), dtype=dtype, only=["membership", "exp_log", "homothety"])
+    check_quadric(
+        PseudoSphere(2, 1, 4.0, learnable=True),
+        dtype=dtype,
+        only=["membership", "exp_log", "homothety"],
+    )
 
 
 def test_copies_casts_and_states():
@@ -94,7 +111,11 @@ def test_copies_casts_and_states():
     M.beta.backward()
     value, slope = M.log_abs_beta.item(), M.log_abs_beta.grad.item()
     M.float()
-    assert (M.log_abs_beta.dtype, M.log_abs_beta.item(), M.log_abs_beta.grad.item()) == (torch.float64, value, slope)
+    assert (M.log_abs_beta.dtype, M.log_abs_beta.item(), M.log_abs_beta.grad.item()) == (
+        torch.float64,
+        value,
+        slope,
+    )
     assert copy.deepcopy(M).log_abs_beta is not M.log_abs_beta
     other, fixed = PseudoHyperboloid(2, 1, learnable=True), PseudoHyperboloid(2, 1)
     buffer = io.BytesIO()
@@ -122,7 +143,11 @@ def cloud(M, generator):
     [
         lambda: PseudoHyperboloid(2, 1, -2.0, learnable=True),
         lambda: PseudoSphere(2, 1, 2.0, learnable=True),
-        lambda: Product(PseudoHyperboloid(2, 0, learnable=True), Euclidean(1), PseudoSphere(2, 0, learnable=True)),
+        lambda: Product(
+            PseudoHyperboloid(2, 0, learnable=True),
+            Euclidean(1),
+            PseudoSphere(2, 0, learnable=True),
+        ),
     ],
     ids=["Q21", "sphere", "product"],
 )
@@ -140,11 +165,15 @@ def test_points_follow(kind, make, generator):
         losses.append(loss.item())
         M.assert_point(x.detach())
     assert losses[-1] < losses[0]
-    assert all(parameter.item() != old for parameter, old in zip(M.parameters(), before, strict=True))
+    assert all(
+        parameter.item() != old for parameter, old in zip(M.parameters(), before, strict=True)
+    )
 
 
 def test_the_step_of_beta_knows_that_points_follow():
-    """The slope in log |β| is that of f with its points taken along, whatever formula f is written in."""
+    """The slope in log |β| is that of f with its points taken along, whatever formula f is written
+    in.
+    """
     M = PseudoHyperboloid(2, 1, -2.0, learnable=True)
     x = cloud(M, torch.Generator().manual_seed(0))
     unit = PseudoHyperboloid(2, 1).random(12, scale=0.5, generator=0)
@@ -157,7 +186,9 @@ def test_the_step_of_beta_knows_that_points_follow():
     f(M, x).backward()
     start = M.log_abs_beta.item()
     PseudoRiemannianSGD([x, *M.parameters()], lr=1e-3).step()
-    assert start - M.log_abs_beta.item() == pytest.approx(1e-3 * total.log_abs_beta.grad.item(), rel=1e-10)
+    assert start - M.log_abs_beta.item() == pytest.approx(
+        1e-3 * total.log_abs_beta.grad.item(), rel=1e-10
+    )
     M.log_abs_beta.grad, x.grad = None, None
     M.inner(x[:6], x[6:]).sum().backward()  # does not mention β: its points do
     start = M.log_abs_beta.item()
@@ -175,15 +206,21 @@ def data(signature, generator):
 
 @pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
 def test_the_beta_of_data_is_found(signature, generator):
-    """Points and β together, from β = -1 and points near the pole, or near the truth where minima are many."""
+    """Points and β together, from β = -1 and points near the pole, or near the truth where minima
+    are many.
+    """
     truth, goal, wanted = data(signature, generator)
     M = PseudoHyperboloid(*signature, -1.0, learnable=True)
     if signature == (2, 1):
-        start = truth.homothety(goal, -1.0) + 0.1 * torch.randn(20, 4, dtype=torch.float64, generator=generator)
+        start = truth.homothety(goal, -1.0) + 0.1 * torch.randn(
+            20, 4, dtype=torch.float64, generator=generator
+        )
     else:
         start = M.random_near_pole(20, epsilon=0.5, generator=generator).detach()
     z = nn.Parameter(start)
-    optimizer = torch.optim.LBFGS([z, *M.parameters()], max_iter=150, history_size=30, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        [z, *M.parameters()], max_iter=150, history_size=30, line_search_fn="strong_wolfe"
+    )
 
     def closure():
         optimizer.zero_grad()
@@ -201,7 +238,9 @@ def test_our_adam_finds_it_too(generator):
     M = PseudoHyperboloid(0, 3, -1.0, learnable=True)
     noise = 0.1 * torch.randn(20, 4, dtype=torch.float64, generator=generator)
     x = ManifoldParameter(PseudoHyperboloid(0, 3).phi(truth.homothety(goal, -1.0) + noise), M)
-    optimizer = PseudoRiemannianAdam([{"params": [x]}, {"params": M.parameters(), "lr": 1e-1}], lr=1e-2)
+    optimizer = PseudoRiemannianAdam(
+        [{"params": [x]}, {"params": M.parameters(), "lr": 1e-1}], lr=1e-2
+    )
     for _ in range(120):
         optimizer.zero_grad()
         (M.smoothed_dissimilarity(x[:, None], x[None]) - wanted).square().mean().backward()

@@ -20,10 +20,15 @@ from ultrahyperbolic.geometry import Geometry
     ],
 )
 def test_names(geometry, name, plain, file, text):
-    assert (geometry.name, geometry.plain_name, geometry.file_name, str(geometry)) == (name, plain, file, text)
-    assert geometry.markup.replace("<i>", "").replace("</i>", "").replace("<sup>", "^").removesuffix("</sup>") == (
-        name.replace("{", "").replace("}", "")
+    assert (geometry.name, geometry.plain_name, geometry.file_name, str(geometry)) == (
+        name,
+        plain,
+        file,
+        text,
     )
+    assert geometry.markup.replace("<i>", "").replace("</i>", "").replace(
+        "<sup>", "^"
+    ).removesuffix("</sup>") == (name.replace("{", "").replace("}", ""))
 
 
 @pytest.mark.parametrize(
@@ -45,14 +50,18 @@ def test_manifold_and_json_lead_back(geometry):
 
 
 def test_beta_comes_back_with_its_digits_to_rounding():
-    assert Geometry.of_manifold(PseudoHyperboloid(2, 1, -0.3)).beta == pytest.approx(-0.3, rel=1e-15)
+    assert Geometry.of_manifold(PseudoHyperboloid(2, 1, -0.3)).beta == pytest.approx(
+        -0.3, rel=1e-15
+    )
 
 
 class Warped(Euclidean):
     pass
 
 
-@pytest.mark.parametrize("manifold", [PseudoSphere(2, 1), Warped(3), checked(PseudoHyperboloid(2, 1))], ids=repr)
+@pytest.mark.parametrize(
+    "manifold", [PseudoSphere(2, 1), Warped(3), checked(PseudoHyperboloid(2, 1))], ids=repr
+)
 def test_other_manifolds_have_no_geometry(manifold: Manifold):
     assert manifold.quadric is None
     assert Geometry.of_manifold(manifold) is None
@@ -80,10 +89,22 @@ def test_numbers_that_are_no_geometry():
         ({"kind": "flat", "dim": True}, "dim must be an integer, got True"),
         ({"kind": "flat", "dim": 0}, "dim must be at least 1, got 0"),
         ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1}, "beta must be a number, got None"),
-        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": "-1"}, "beta must be a number, got '-1'"),
-        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": True}, "beta must be a number, got True"),
-        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": 1}, "beta must be finite and negative, got 1.0"),
-        ({"kind": "pseudo_hyperboloid", "p": 1.0, "q": 1, "beta": -1}, "p must be an integer, got 1.0"),
+        (
+            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": "-1"},
+            "beta must be a number, got '-1'",
+        ),
+        (
+            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": True},
+            "beta must be a number, got True",
+        ),
+        (
+            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": 1},
+            "beta must be finite and negative, got 1.0",
+        ),
+        (
+            {"kind": "pseudo_hyperboloid", "p": 1.0, "q": 1, "beta": -1},
+            "p must be an integer, got 1.0",
+        ),
     ],
 )
 def test_json_that_is_no_geometry(data, words):

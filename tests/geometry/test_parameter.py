@@ -1,4 +1,6 @@
-"""Parameters that carry their manifold: copied, moved, saved, loaded, compiled and shared between processes."""
+"""Parameters that carry their manifold: copied, moved, saved, loaded, compiled and shared between
+processes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from torch import nn
 from two_processes import numbers_of_two
 
 import ultrahyperbolic as uh
-from ultrahyperbolic import Euclidean, ManifoldParameter, ManifoldTensor, Product, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import (
+    Euclidean,
+    ManifoldParameter,
+    ManifoldTensor,
+    Product,
+    PseudoHyperboloid,
+    PseudoSphere,
+)
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
 
@@ -29,7 +38,9 @@ class Model(nn.Module):
 
     def forward(self, rows):
         return self.head(
-            self.manifold.expmap(self.nodes[rows], 0.1 * self.manifold.proju(self.nodes[rows], self.nodes))
+            self.manifold.expmap(
+                self.nodes[rows], 0.1 * self.manifold.proju(self.nodes[rows], self.nodes)
+            )
         )
 
 
@@ -66,7 +77,9 @@ def test_points_are_checked():
         ManifoldParameter(torch.stack((M.origin(), 2.0 * M.origin())), M)
     with pytest.raises(TypeError, match="manifold must be a Manifold, got NoneType"):
         ManifoldTensor(M.origin())
-    with pytest.raises(ValueError, match=r"data is on .*beta=-1\), which is not the manifold given, .*beta=-4\)"):
+    with pytest.raises(
+        ValueError, match=r"data is on .*beta=-1\), which is not the manifold given, .*beta=-4\)"
+    ):
         ManifoldParameter(ManifoldTensor(M.origin(), M), PseudoHyperboloid(2, 1, -4.0))
     assert ManifoldParameter(ManifoldTensor(M.origin(), M)).manifold is M
 

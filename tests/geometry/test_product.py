@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, ManifoldParameter, Product, PseudoHyperboloid, PseudoSphere, checked, minimize
+from ultrahyperbolic import (
+    Euclidean,
+    ManifoldParameter,
+    Product,
+    PseudoHyperboloid,
+    PseudoSphere,
+    checked,
+    minimize,
+)
 from ultrahyperbolic.datasets import karate
 from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
@@ -17,13 +25,18 @@ from ultrahyperbolic.testing import check_manifold
 PRODUCTS = {
     "mixed": lambda: Product(PseudoHyperboloid(3, 1), Euclidean(2), PseudoHyperboloid(0, 3, -4.0)),
     "definite": lambda: Product(PseudoHyperboloid(2, 0, -0.25), Euclidean(2)),
-    "nested": lambda: Product(Product(PseudoHyperboloid(2, 1), Euclidean(1)), PseudoSphere(3, -1), weights=(2.0, 0.5)),
+    "nested": lambda: Product(
+        Product(PseudoHyperboloid(2, 1), Euclidean(1)), PseudoSphere(3, -1), weights=(2.0, 0.5)
+    ),
     "one": lambda: Product(PseudoHyperboloid(2, 2, -4.0)),
 }
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "nested" else []) for name in PRODUCTS],
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name == "nested" else [])
+        for name in PRODUCTS
+    ],
 )
 def product(request):
     return PRODUCTS[request.param]()
@@ -35,8 +48,20 @@ MOST_CASES = 2  # a battery takes a second or two
 @pytest.mark.slow
 def test_the_battery_passes(product, dtype):
     report = check_manifold(product, dtype=dtype)
-    assert {"membership", "tangency", "geodesic_equation", "exp_log", "transport", "descent", "surrogate", "retraction",
-            "broadcasting", "finite_gradients", "symmetry", "phi_and_projx"} <= set(report.passed)  # fmt: skip
+    assert {
+        "membership",
+        "tangency",
+        "geodesic_equation",
+        "exp_log",
+        "transport",
+        "descent",
+        "surrogate",
+        "retraction",
+        "broadcasting",
+        "finite_gradients",
+        "symmetry",
+        "phi_and_projx",
+    } <= set(report.passed)
 
 
 def test_it_is_its_factors_side_by_side(generator):
@@ -47,7 +72,11 @@ def test_it_is_its_factors_side_by_side(generator):
     assert torch.equal(M.join(*M.split(x)), x)
     squares = [N.sqdist(a, b) for N, a, b in parts]
     torch.testing.assert_close(M.sqdist(x, y), sum(squares), equal_nan=True)
-    lengths = [H.dissimilarity(*parts[0][1:]), E.dist(*parts[1][1:]), S.dissimilarity(*parts[2][1:])]
+    lengths = [
+        H.dissimilarity(*parts[0][1:]),
+        E.dist(*parts[1][1:]),
+        S.dissimilarity(*parts[2][1:]),
+    ]
     expected = (lengths[0] ** 2 + 2.0 * lengths[1] ** 2 + 0.5 * lengths[2] ** 2).sqrt()
     torch.testing.assert_close(M.dissimilarity(x, y), expected)
     assert M.dissimilarity(x, y).isfinite().all()
@@ -65,7 +94,9 @@ def test_errors_name_the_factor(generator):
     M = Product(PseudoHyperboloid(2, 1), Euclidean(2), PseudoHyperboloid(0, 2))
     x = M.random(4, generator=generator)
     x[2, 6] *= 2.0
-    with pytest.raises(ValueError, match=r"nodes\[2\] is off .*\(factor 2, .*p=0, q=2.*coordinates 6 to 8\)"):
+    with pytest.raises(
+        ValueError, match=r"nodes\[2\] is off .*\(factor 2, .*p=0, q=2.*coordinates 6 to 8\)"
+    ):
         M.assert_point(x, name="nodes")
     with pytest.raises(ValueError, match="factor 2"):
         checked(M).dist(x, x)
@@ -98,7 +129,11 @@ def test_optimisers_train(product, kind, direction, generator):
 
 def test_minimize_finds_the_nearest_points(product, generator):
     goal = product.random(5, scale=0.5, generator=generator)
-    found = minimize(lambda x: (x - goal).square().sum(), product.random_near_pole(5, generator=generator), product)
+    found = minimize(
+        lambda x: (x - goal).square().sum(),
+        product.random_near_pole(5, generator=generator),
+        product,
+    )
     assert found.value < 1e-6
     product.assert_point(found.point)
 
@@ -111,7 +146,9 @@ def test_compile_and_vmap(product, generator):
     def work(x, y, u):
         return product.dissimilarity(product.expmap(x, u), y) + product.smoothed_dissimilarity(x, y)
 
-    torch.testing.assert_close(torch.compile(work, fullgraph=True, backend="aot_eager")(x, y, u), work(x, y, u))
+    torch.testing.assert_close(
+        torch.compile(work, fullgraph=True, backend="aot_eager")(x, y, u), work(x, y, u)
+    )
     torch.testing.assert_close(torch.func.vmap(work)(x, y, u), work(x, y, u))
 
 

@@ -43,8 +43,13 @@ def test_parameters_are_checked(arguments, error, message):
 
 
 def test_a_beta_whose_gradient_would_be_lost_is_refused():
-    rule = r"beta is a tensor whose gradient would be lost: pass beta.item\(\), with learnable=True if"
-    for sign, call in ((-1, lambda beta: PseudoHyperboloid(2, 1, beta)), (1, lambda beta: PseudoSphere(2, 1, beta))):
+    rule = (
+        r"beta is a tensor whose gradient would be lost: pass beta.item\(\), with learnable=True if"
+    )
+    for sign, call in (
+        (-1, lambda beta: PseudoHyperboloid(2, 1, beta)),
+        (1, lambda beta: PseudoSphere(2, 1, beta)),
+    ):
         with pytest.raises(TypeError, match=rule):
             call(torch.tensor(4.0 * sign, requires_grad=True))
         call(torch.tensor(4.0 * sign))
@@ -54,7 +59,9 @@ def test_a_beta_whose_gradient_would_be_lost_is_refused():
 def test_shapes_and_dtypes_are_always_checked():
     M = PseudoHyperboloid(3, 1)
     x = M.random(4)
-    with pytest.raises(ValueError, match=r"y must have 5 coordinates in its last dimension, got shape \(4, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"y must have 5 coordinates in its last dimension, got shape \(4, 4\)"
+    ):
         M.dist(x, x[:, :4])
     with pytest.raises(TypeError, match=r"x must be float32 or float64, got torch.int64"):
         M.proju(torch.ones(4, 5, dtype=torch.int64), x)
@@ -90,7 +97,10 @@ def test_checks_name_the_row_and_the_residual():
     assert not ok
     assert "x[1, 2] is off the manifold: ⟨x, x⟩ = -4.84" in reason
     assert "residual 0.84" in reason
-    with pytest.raises(ValueError, match=r"PseudoHyperboloid\(p=2, q=1, beta=-4\): start\[1, 2\] is off the manifold"):
+    with pytest.raises(
+        ValueError,
+        match=r"PseudoHyperboloid\(p=2, q=1, beta=-4\): start\[1, 2\] is off the manifold",
+    ):
         M.assert_point(off, name="start")
     off[0, 1, 0] = math.nan
     assert "x[0, 1] is not finite" in M.check_point(off).reason
@@ -101,7 +111,9 @@ def test_checks_name_the_row_and_the_residual():
         M.assert_tangent(x, u)
     z = torch.ones(3, 4, dtype=torch.float64)
     z[2, :2] = 0
-    with pytest.raises(ValueError, match=r"z\[2\] has a zero time part \(its first 2 coordinates\)"):
+    with pytest.raises(
+        ValueError, match=r"z\[2\] has a zero time part \(its first 2 coordinates\)"
+    ):
         M.assert_projectable(z)
     with pytest.raises(ValueError, match=r"z\[2\] has a zero time part"):
         M.assert_phi(z)
@@ -119,7 +131,9 @@ def test_membership_is_relative_to_the_size_of_the_point():
 @pytest.mark.parametrize(
     "M", [PseudoHyperboloid(4, 0), PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0)], ids=str
 )
-@pytest.mark.parametrize(("dtype", "within", "beyond"), [(torch.float64, 1e6, 1e9), (torch.float32, 1e2, 1e5)])
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"), [(torch.float64, 1e6, 1e9), (torch.float32, 1e2, 1e5)]
+)
 def test_points_so_far_out_that_rounding_hides_beta_are_refused(M, dtype, within, beyond):
     """Relative to ‖x‖² nothing tells there whether ⟨x, x⟩ is β."""
     tangent = M.proju(M.origin(2), torch.ones(2, 5, dtype=torch.float64))
@@ -148,7 +162,9 @@ def test_no_change_of_dtype_rounds_beta(make, change):
     before = M.beta.item()
     model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
     getattr(model, change)()
-    assert model["layer"].weight.dtype == torch.nn.Linear(2, 2).to(getattr(torch, change)).weight.dtype
+    assert (
+        model["layer"].weight.dtype == torch.nn.Linear(2, 2).to(getattr(torch, change)).weight.dtype
+    )
     assert (M.beta.dtype, M.beta.item()) == (torch.float64, before)
     assert M.to(torch.float32).random(2, dtype=torch.float32).dtype == torch.float32
     assert M.to("meta").beta.device.type == "meta"
@@ -159,14 +175,19 @@ def test_a_state_of_another_geometry_is_refused():
     for state, message in (
         ({"beta": torch.tensor(1.0)}, "beta must be finite and negative, got 1.0"),
         ({"beta": torch.tensor(math.nan)}, "beta must be finite and negative, got nan"),
-        (PseudoHyperboloid(2, 2, -0.3).state_dict(), "p and q are 3 and 1 here, and the state is of 2, 2"),
+        (
+            PseudoHyperboloid(2, 2, -0.3).state_dict(),
+            "p and q are 3 and 1 here, and the state is of 2, 2",
+        ),
         ({"beta": torch.ones(2)}, "size mismatch for beta"),
         ({"beta": "x"}, 'While copying the parameter named "beta"'),
     ):
         with pytest.raises(RuntimeError, match=message):
             M.load_state_dict(state)
         assert M.beta.item() == -2.0
-    with pytest.raises(RuntimeError, match=r"image\.p and q are 2 and 2 here, and the state is of 3, 1"):
+    with pytest.raises(
+        RuntimeError, match=r"image\.p and q are 2 and 2 here, and the state is of 3, 1"
+    ):
         PseudoSphere(3, 1).load_state_dict(PseudoSphere(2, 2).state_dict())
     M.load_state_dict({"beta": torch.tensor(-0.5, dtype=torch.float32)}, assign=True)
     assert (M.beta.item(), M.beta.dtype) == (-0.5, torch.float64)
@@ -178,17 +199,27 @@ def test_a_state_of_another_geometry_is_refused():
 
 
 def test_all_digits_of_beta_are_shown():
-    assert repr(PseudoHyperboloid(2, 1, -1.0000001)) == "PseudoHyperboloid(p=2, q=1, beta=-1.0000001)"
+    assert (
+        repr(PseudoHyperboloid(2, 1, -1.0000001)) == "PseudoHyperboloid(p=2, q=1, beta=-1.0000001)"
+    )
     assert (
         repr(PseudoSphere(2, 1, 0.3))
-        == "PseudoSphere(\n  p=2, q=1, beta=0.3\n  (image): PseudoHyperboloid(p=2, q=1, beta=-0.3)\n)"
+        == "PseudoSphere(\n  p=2, q=1, beta=0.3\n  (image): PseudoHyperboloid(p=2, q=1, "
+        "beta=-0.3)\n)"
     )
 
 
 def test_single_float32_points_stay_float32():
     M = PseudoHyperboloid(2, 1, -0.3)
     x, y = M.random(2, dtype=torch.float32)
-    for result in (M.dist(x, y), M.dissimilarity(x, y), M.expmap(x, M.proju(x, y)), M.phi(x), M.projx(x), M.psi(x)):
+    for result in (
+        M.dist(x, y),
+        M.dissimilarity(x, y),
+        M.expmap(x, M.proju(x, y)),
+        M.phi(x),
+        M.projx(x),
+        M.psi(x),
+    ):
         assert result.dtype == torch.float32
 
 
@@ -239,7 +270,9 @@ def test_the_paper_s_start():
     assert M.check_point(x).ok
     ratio = x[:, 1:] / x[:, :1]
     assert ratio.abs().max() < 0.1 / 0.9
-    fixed = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0), perturb_first=False)
+    fixed = M.random_near_pole(
+        1000, generator=torch.Generator().manual_seed(0), perturb_first=False
+    )
     assert (fixed[:, 1:] / fixed[:, :1]).abs().max() <= 0.1
     assert (ratio.abs().max() > 0.1).item(), "x_0 is perturbed too"
     again = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0))
@@ -249,11 +282,14 @@ def test_the_paper_s_start():
 @pytest.mark.parametrize("beta", [-1e-6, -0.25, -4.0, -1e6])
 def test_the_paper_s_start_is_as_near_to_the_pole_for_every_beta(beta):
     near = [
-        PseudoHyperboloid(3, 1, b).random_near_pole(100, generator=torch.Generator().manual_seed(0)) / math.sqrt(-b)
+        PseudoHyperboloid(3, 1, b).random_near_pole(100, generator=torch.Generator().manual_seed(0))
+        / math.sqrt(-b)
         for b in (beta, -1.0)
     ]
     torch.testing.assert_close(near[0], near[1], rtol=1e-13, atol=1e-13)
-    sphere = PseudoSphere(2, 2, -beta).random_near_pole(100, generator=torch.Generator().manual_seed(0))
+    sphere = PseudoSphere(2, 2, -beta).random_near_pole(
+        100, generator=torch.Generator().manual_seed(0)
+    )
     torch.testing.assert_close(sphere.flip(-1) / math.sqrt(-beta), near[1], rtol=1e-13, atol=1e-13)
 
 
@@ -261,13 +297,21 @@ def test_draws_that_cannot_be_rescaled_are_drawn_again():
     M = PseudoHyperboloid(3, 1, -4.0)
     wide = M.random_near_pole(500, epsilon=0.95, generator=torch.Generator().manual_seed(0))
     assert M.check_point(wide).ok
-    raw = 1.9 * (2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1)
+    raw = 1.9 * (
+        2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1
+    )
     raw[:, 0] += 2.0
     good = M.sqnorm(raw) < 0
     assert 0 < good.sum() < 500
     torch.testing.assert_close(wide[good], M.projx(raw[good]))
-    assert PseudoHyperboloid(81, 1).check_point(PseudoHyperboloid(81, 1).random_near_pole(100, epsilon=0.1)).ok
-    with pytest.raises(ValueError, match=r"epsilon must be so small that projx maps most draws .*, got 1.5"):
+    assert (
+        PseudoHyperboloid(81, 1)
+        .check_point(PseudoHyperboloid(81, 1).random_near_pole(100, epsilon=0.1))
+        .ok
+    )
+    with pytest.raises(
+        ValueError, match=r"epsilon must be so small that projx maps most draws .*, got 1.5"
+    ):
         PseudoHyperboloid(81, 1).random_near_pole(3, epsilon=1.5)
 
 
@@ -290,16 +334,22 @@ def test_sigma_and_the_pseudo_sphere():
     assert S.sectional_curvature.item() == 0.25
     torch.testing.assert_close(S.anti_isometry(M.anti_isometry(x)), x)
     for arguments, message in (
-        ((0, 2), "p must be at least 1"), ((2, -2), "q must be at least -1"), ((2, 1, -1.0), "positive"),
+        ((0, 2), "p must be at least 1"),
+        ((2, -2), "q must be at least -1"),
+        ((2, 1, -1.0), "positive"),
         ((1, -1), r"p \+ q must be at least 1, got p = 1 and q = -1"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match=message):
             PseudoSphere(*arguments)
-    with pytest.raises(ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "):
+    with pytest.raises(
+        ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "
+    ):
         S.assert_point(2 * S.random(3))
     with pytest.raises(ValueError, match=r"u is not tangent: \|⟨x, u⟩\| = 4 instead of 0"):
         S.assert_tangent(S.origin(), S.origin())
-    with pytest.raises(ValueError, match=r"z\[0\] has a zero space part \(its last 2 coordinates\)"):
+    with pytest.raises(
+        ValueError, match=r"z\[0\] has a zero space part \(its last 2 coordinates\)"
+    ):
         S.assert_projectable(torch.eye(5, dtype=torch.float64))
     with pytest.raises(ValueError, match="x is on the lower sheet: x_3 = -1, and for p = 1"):
         PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
@@ -315,12 +365,16 @@ def test_projx_says_what_it_cannot_rescale(M, generator, dtype):
     mapped = M.projx(z).isfinite().all(-1)
     assert 0 < mapped.sum() < 200
     first = int((~mapped).nonzero()[0])
-    rule = f"projx needs it {'below' if M.beta < 0 else 'above'} 0, where beta = {M.beta.item():g} is; phi maps it"
+    rule = (
+        f"projx needs it {'below' if M.beta < 0 else 'above'} 0, where beta = {M.beta.item():g} "
+        "is; phi maps it"
+    )
     square = M.sqnorm(z)[first].item()
     said = M.check_projectable(z)
     assert (said.ok, said.reason) == (
-        False, f"z[{first}] cannot be rescaled onto the manifold: ⟨z, z⟩ = {square:.9g}, and {rule}",
-    )  # fmt: skip
+        False,
+        f"z[{first}] cannot be rescaled onto the manifold: ⟨z, z⟩ = {square:.9g}, and {rule}",
+    )
     with pytest.raises(ValueError, match=rf"raw\[{first}\] cannot be rescaled onto the manifold"):
         M.assert_projectable(z, name="raw")
     assert M.check_projectable(z[mapped]).ok
@@ -360,13 +414,35 @@ def test_sigma_maps_q0q_onto_the_round_sphere(beta, generator):
 
 
 METHODS = [
-    ("inner", "uv"), ("proju", "xu"), ("expmap", "xu"), ("logmap", "xy"), ("transp", "xyu"), ("expmap_transp", "xuv"),
-    ("retr", "xu"), ("dist", "xy"), ("sqdist", "xy"), ("dissimilarity", "xy"), ("broken_dissimilarity", "xy"),
-    ("smoothed_dissimilarity", "xy"), ("extrinsic_dist", "xy"), ("cdist", "xy"), ("phi", "x"), ("psi", "x"),
-    ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
-    ("surrogate_direction", "xu"), ("wick_rotation", "xu"), ("precondition_root", "xu"),
-    ("norm", "u"), ("causal_character", "u"), ("projn", "xu"), ("shape_operator", "xu"),
-]  # fmt: skip
+    ("inner", "uv"),
+    ("proju", "xu"),
+    ("expmap", "xu"),
+    ("logmap", "xy"),
+    ("transp", "xyu"),
+    ("expmap_transp", "xuv"),
+    ("retr", "xu"),
+    ("dist", "xy"),
+    ("sqdist", "xy"),
+    ("dissimilarity", "xy"),
+    ("broken_dissimilarity", "xy"),
+    ("smoothed_dissimilarity", "xy"),
+    ("extrinsic_dist", "xy"),
+    ("cdist", "xy"),
+    ("phi", "x"),
+    ("psi", "x"),
+    ("psi_inverse", "x"),
+    ("projx", "x"),
+    ("egrad2rgrad", "xu"),
+    ("descent_direction", "xu"),
+    ("preconditioner", "x"),
+    ("surrogate_direction", "xu"),
+    ("wick_rotation", "xu"),
+    ("precondition_root", "xu"),
+    ("norm", "u"),
+    ("causal_character", "u"),
+    ("projn", "xu"),
+    ("shape_operator", "xu"),
+]
 KINDS = [
     *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
     PseudoSphere(2, 1, 4.0),
@@ -398,7 +474,9 @@ def test_everything_compiles_with_inductor(signature):
         method = getattr(M, name)
         compiled = torch.compile(method, fullgraph=True)
         given = [arguments[letter] for letter in letters]
-        torch.testing.assert_close(compiled(*given), method(*given), rtol=1e-9, atol=1e-9, equal_nan=True)
+        torch.testing.assert_close(
+            compiled(*given), method(*given), rtol=1e-9, atol=1e-9, equal_nan=True
+        )
 
 
 @pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
@@ -429,7 +507,9 @@ def test_preconditioner_matrix_is_the_precondition(manifold, generator):
     u = manifold.random_tangent(x, generator=generator)
     matrix = manifold.preconditioner(x)
     torch.testing.assert_close((matrix @ u.unsqueeze(-1)).squeeze(-1), manifold.precondition(x, u))
-    G = torch.diag(torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64))
+    G = torch.diag(
+        torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64)
+    )
     torch.testing.assert_close(matrix, G - x.unsqueeze(-1) * x.unsqueeze(-2) / manifold.beta)
 
 
@@ -476,21 +556,32 @@ def test_the_surrogate_of_definite_metrics_is_the_riemannian_gradient(generator)
     S = PseudoHyperboloid(0, 3, -4.0)
     x = S.random(9, generator=generator)
     tangential = gradient - (gradient * x).sum(-1, keepdim=True) / 4.0 * x
-    torch.testing.assert_close(S.surrogate_direction(x, gradient), tangential, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        S.surrogate_direction(x, gradient), tangential, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["hyperboloid", "sphere"])
 def test_a_manifold_without_closed_forms_gets_them_from_eigenvectors(manifold, kind, generator):
-    M = manifold if kind == "hyperboloid" or manifold.p == 0 else PseudoSphere(manifold.q + 1, manifold.p - 1, 4.0)
+    M = (
+        manifold
+        if kind == "hyperboloid" or manifold.p == 0
+        else PseudoSphere(manifold.q + 1, manifold.p - 1, 4.0)
+    )
     x = M.random(4, 1, generator=generator)
     z = torch.randn(3, 5, dtype=torch.float64, generator=generator)
     u = M.proju(x, z)
-    torch.testing.assert_close(Manifold.wick_rotation(M, x, u), M.wick_rotation(x, u), rtol=1e-11, atol=1e-11)
-    torch.testing.assert_close(Manifold.precondition_root(M, x, z), M.precondition_root(x, z), rtol=1e-11, atol=1e-11)
+    torch.testing.assert_close(
+        Manifold.wick_rotation(M, x, u), M.wick_rotation(x, u), rtol=1e-11, atol=1e-11
+    )
+    torch.testing.assert_close(
+        Manifold.precondition_root(M, x, z), M.precondition_root(x, z), rtol=1e-11, atol=1e-11
+    )
 
 
 def test_hessian_of_exp_at_zero_is_the_normal_curvature(manifold, generator):
-    # d²/dt² exp_x(t u) at t = 0 is -⟨u, u⟩x/β: a branch that pins the derivative at 0 would lose it.
+    # d²/dt² exp_x(t u) at t = 0 is -⟨u, u⟩x/β: a branch that pins the derivative at 0 would lose
+    # it.
     x = manifold.random(generator=generator)
     hessian = torch.func.hessian(lambda u: manifold.expmap(x, u))(torch.zeros_like(x))
     u = manifold.random_tangent(x, generator=generator)
@@ -510,7 +601,8 @@ def test_sectional_curvature_is_seen_by_transport_around_a_loop():
     carried = u.clone()
     for a, b in zip(corners, [*corners[1:], x], strict=True):
         carried = M.transp(a, b, carried)
-    # With ⟨u, u⟩ = 1 and ⟨v, v⟩ = -1: R(u, v)u = K(⟨v, u⟩u - ⟨u, u⟩v) = -K v; the loop gives ±h² of it.
+    # With ⟨u, u⟩ = 1 and ⟨v, v⟩ = -1: R(u, v)u = K(⟨v, u⟩u - ⟨u, u⟩v) = -K v; the loop gives ±h² of
+    # it.
     change = (carried - u) / h**2
     assert abs(change[1].item()) == pytest.approx(0.25, rel=1e-2)
     assert change[[2, 3]].abs().max() < 1e-2
@@ -567,7 +659,11 @@ def test_tolerances_of_membership_are_tight_and_can_be_given():
 
 
 def test_single_precision_passes_membership_in_many_dimensions(generator):
-    for M in (PseudoHyperboloid(500, 1), PseudoHyperboloid(1, 500), PseudoHyperboloid(256, 256, -0.25)):
+    for M in (
+        PseudoHyperboloid(500, 1),
+        PseudoHyperboloid(1, 500),
+        PseudoHyperboloid(256, 256, -0.25),
+    ):
         x = M.random(50, generator=generator, dtype=torch.float32)
         u = M.random_tangent(x, scale=0.1, generator=generator)
         assert M.check_point(x).ok
@@ -592,7 +688,12 @@ def test_float32_gradients_are_finite_far_apart():
     M = PseudoHyperboloid(2, 0)
     o, u = M.origin(dtype=torch.float32), torch.tensor([0.0, 0.0, 1.0])
     x, y = M.expmap(o, 10 * u).requires_grad_(), M.expmap(o, -10 * u)
-    for measure in (M.smoothed_dissimilarity, M.sqdist, M.dissimilarity, lambda x, y: M.logmap(x, y).vector.sum()):
+    for measure in (
+        M.smoothed_dissimilarity,
+        M.sqdist,
+        M.dissimilarity,
+        lambda x, y: M.logmap(x, y).vector.sum(),
+    ):
         assert torch.autograd.grad(measure(x, y), x)[0].isfinite().all()
 
 
@@ -600,7 +701,9 @@ def test_numbers_may_change_under_compile(generator):
     M = PseudoHyperboloid(2, 1)
     x, y = M.random(4, generator=generator), M.random(4, generator=generator)
     torch._dynamo.reset()
-    compiled = torch.compile(lambda e: M.smoothed_dissimilarity(x, y, e), backend="eager", fullgraph=True)
+    compiled = torch.compile(
+        lambda e: M.smoothed_dissimilarity(x, y, e), backend="eager", fullgraph=True
+    )
     for epsilon in (0.1, 0.2, 0.3):
         torch.testing.assert_close(compiled(epsilon), M.smoothed_dissimilarity(x, y, epsilon))
 
@@ -633,10 +736,15 @@ def test_the_smoothed_dissimilarity_keeps_its_digits(manifold, epsilon, generato
     with mpmath.workdps(60):
         for value in length.tolist():
             expected.append(
-                float(mpmath.root(mpmath.mpf(value) ** 4 + mpmath.mpf(epsilon) ** 2, 4) - mpmath.sqrt(epsilon))
+                float(
+                    mpmath.root(mpmath.mpf(value) ** 4 + mpmath.mpf(epsilon) ** 2, 4)
+                    - mpmath.sqrt(epsilon)
+                )
             )
     expected = torch.tensor(expected, dtype=torch.float64)
-    torch.testing.assert_close(manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0)
+    torch.testing.assert_close(
+        manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0
+    )
 
 
 CURVED = [
@@ -648,12 +756,19 @@ CURVED = [
 @pytest.mark.parametrize("M", CURVED, ids=lambda M: M._label())
 def test_the_shape_operator_is_how_the_unit_normal_turns(M, generator):
     x, h = M.random(20, generator=generator), 1e-5
-    u, z = (M.random_tangent(x, scale=0.2, generator=generator), torch.randn(20, 4, dtype=torch.float64))
+    u, z = (
+        M.random_tangent(x, scale=0.2, generator=generator),
+        torch.randn(20, 4, dtype=torch.float64),
+    )
     turning = (M.unit_normal(M.geodesic(x, u, h)) - M.unit_normal(M.geodesic(x, u, -h))) / (2 * h)
     torch.testing.assert_close(M.shape_operator(x, u), -turning, rtol=1e-7, atol=1e-8)
     bending = (M.geodesic(x, u, h) - 2 * x + M.geodesic(x, u, -h)) / h**2
-    second = M.inner(M.shape_operator(x, u), u) * M.beta.sign()  # of the second fundamental form, along the normal
-    torch.testing.assert_close(M.projn(x, bending), second.unsqueeze(-1) * M.unit_normal(x), rtol=1e-4, atol=1e-4)
+    second = (
+        M.inner(M.shape_operator(x, u), u) * M.beta.sign()
+    )  # of the second fundamental form, along the normal
+    torch.testing.assert_close(
+        M.projn(x, bending), second.unsqueeze(-1) * M.unit_normal(x), rtol=1e-4, atol=1e-4
+    )
     torch.testing.assert_close(M.sqnorm(M.unit_normal(x)), M.beta.sign().expand(20))
     torch.testing.assert_close(M.proju(x, z) + M.projn(x, z), z)
     torch.testing.assert_close(M.projn(x, M.projn(x, z)), M.projn(x, z))
@@ -669,8 +784,11 @@ def test_the_gauss_equation_gives_the_sectional_curvature(M, generator):
     second = [[M.inner(M.shape_operator(x, a), b) for b in (u, v)] for a in (u, v)]
     first = [[M.inner(a, b) for b in (u, v)] for a in (u, v)]
     bent, area = (m[0][0] * m[1][1] - m[0][1] * m[1][0] for m in (second, first))
-    torch.testing.assert_close(M.beta.sign() * bent / area, M.sectional_curvature.expand(20), rtol=1e-8, atol=1e-8)
-    # The mean curvature is the trace of S by the dimension; S is 0 on the normal, where proju is too.
+    torch.testing.assert_close(
+        M.beta.sign() * bent / area, M.sectional_curvature.expand(20), rtol=1e-8, atol=1e-8
+    )
+    # The mean curvature is the trace of S by the dimension; S is 0 on the normal, where proju is
+    # too.
     identity = torch.eye(4, dtype=torch.float64)
     trace = torch.stack([M.shape_operator(y, M.proju(y, identity)).trace() for y in x])
     torch.testing.assert_close(trace / M.dim, M.mean_curvature.expand(20))
@@ -701,18 +819,45 @@ def test_hyperbolic_space_and_the_sphere_are_contained(beta, dtype, generator):
 
 def test_what_is_not_contained_is_refused():
     for call, message in (
-        (lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)), r"no hyperbolic space, got .*p=0, q=2"),
-        (lambda: PseudoHyperboloid(2, 0).include_sphere(torch.ones(1)), r"no sphere of its own β, got .*p=2, q=0"),
-        (lambda: PseudoSphere(3, -1).include_hyperbolic(torch.ones(1)), r"no hyperbolic space, got .*p=3, q=-1"),
-        (lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)), r"no sphere of its own β, got .*p=1, q=2"),
-        (lambda: Euclidean(3).include_hyperbolic(torch.ones(3)), "flat space contains no hyperbolic space"),
+        (
+            lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)),
+            r"no hyperbolic space, got .*p=0, q=2",
+        ),
+        (
+            lambda: PseudoHyperboloid(2, 0).include_sphere(torch.ones(1)),
+            r"no sphere of its own β, got .*p=2, q=0",
+        ),
+        (
+            lambda: PseudoSphere(3, -1).include_hyperbolic(torch.ones(1)),
+            r"no hyperbolic space, got .*p=3, q=-1",
+        ),
+        (
+            lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)),
+            r"no sphere of its own β, got .*p=1, q=2",
+        ),
+        (
+            lambda: Euclidean(3).include_hyperbolic(torch.ones(3)),
+            "flat space contains no hyperbolic space",
+        ),
         (lambda: Euclidean(3).include_sphere(torch.ones(3)), "flat space contains no sphere"),
         (lambda: Euclidean(3).unit_normal(torch.ones(3)), "no vector is normal to it"),
-        (lambda: PseudoHyperboloid(3, 2).include_hyperbolic(torch.ones(6)), "point must have 4 coordinates"),
-        (lambda: PseudoHyperboloid(3, 2).include_sphere(torch.ones(6)), "point must have 3 coordinates"),
-        (lambda: PseudoSphere(3, 2).include_hyperbolic(torch.ones(6)), "point must have 4 coordinates"),
+        (
+            lambda: PseudoHyperboloid(3, 2).include_hyperbolic(torch.ones(6)),
+            "point must have 4 coordinates",
+        ),
+        (
+            lambda: PseudoHyperboloid(3, 2).include_sphere(torch.ones(6)),
+            "point must have 3 coordinates",
+        ),
+        (
+            lambda: PseudoSphere(3, 2).include_hyperbolic(torch.ones(6)),
+            "point must have 4 coordinates",
+        ),
         (lambda: PseudoSphere(3, 2).include_sphere(torch.ones(6)), "point must have 3 coordinates"),
-        (lambda: checked(PseudoHyperboloid(3, 2)).include_sphere(torch.ones(3)), "the result is off the manifold"),
+        (
+            lambda: checked(PseudoHyperboloid(3, 2)).include_sphere(torch.ones(3)),
+            "the result is off the manifold",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -721,18 +866,25 @@ def test_what_is_not_contained_is_refused():
 @pytest.mark.parametrize("height", [1.0, 1e2, 1e4, 1e6])
 @pytest.mark.parametrize("signature", [(3, 1), (2, 2), (1, 3), (4, 0)], ids=str)
 def test_a_pair_along_the_radius_keeps_its_digits_however_far_out(signature, height):
-    # Rounding the coordinates costs such a pair nothing, so that nothing excuses the loss of a digit.
+    # Rounding the coordinates costs such a pair nothing, so that nothing excuses the loss of a
+    # digit.
     M = PseudoHyperboloid(*signature, -4.0)
     x, y, length, log = [], [], 0.3, []
     with mpmath.workdps(60):
         start = mpmath.asinh(mpmath.mpf(height))
         for angle, into in ((start, x), (start + length, y)):
-            into += [2 * mpmath.cosh(angle) * c for c in (0.6, 0.8)] if M.q else [2 * mpmath.cosh(angle)]
+            into += (
+                [2 * mpmath.cosh(angle) * c for c in (0.6, 0.8)]
+                if M.q
+                else [2 * mpmath.cosh(angle)]
+            )
             into += [0] * max(M.q - 1, 0) + [0] * (M.p - 1) + [2 * mpmath.sinh(angle)]
         factor = length / mpmath.sinh(length)
         log = [float(factor * (b - mpmath.cosh(length) * a)) for a, b in zip(x, y, strict=True)]
         chord = float(4 * mpmath.sinh(mpmath.mpf(length) / 2))
-        smoothed = float(mpmath.root((2 * mpmath.mpf(length)) ** 4 + mpmath.mpf(0.1) ** 2, 4) - mpmath.sqrt(0.1))
+        smoothed = float(
+            mpmath.root((2 * mpmath.mpf(length)) ** 4 + mpmath.mpf(0.1) ** 2, 4) - mpmath.sqrt(0.1)
+        )
     a, b = (torch.tensor([float(c) for c in point], dtype=torch.float64) for point in (x, y))
     assert M.dist(a, b).item() == pytest.approx(2 * length, rel=4e-15)
     assert M.dist(b, a).item() == pytest.approx(2 * length, rel=4e-15)
@@ -742,7 +894,9 @@ def test_a_pair_along_the_radius_keeps_its_digits_however_far_out(signature, hei
     assert M.extrinsic_dist(a, b).item() == pytest.approx(chord, rel=4e-15)
     assert M.logmap(a, b).vector.tolist() == pytest.approx(log, rel=1e-14)
     if M.q > 0:
-        assert M.broken_dissimilarity(a, -b).item() == pytest.approx(2 * (math.pi + length), rel=4e-15)
+        assert M.broken_dissimilarity(a, -b).item() == pytest.approx(
+            2 * (math.pi + length), rel=4e-15
+        )
 
 
 def test_derivatives_far_out_are_those_of_the_distance():
@@ -752,8 +906,9 @@ def test_derivatives_far_out_are_those_of_the_distance():
     u = M.proju(x, torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0], dtype=torch.float64))
     u = M.proju(x, u / M.norm(u))
     t = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
-    # The slope is a quotient of ⟨y - x, y'⟩ and √⟨y - x, y - x⟩, which are of the size of t. Far out these products
-    # are differences of terms of the size ‖y‖ ‖y - x‖, because y is rounded to a few units of ‖y‖.
+    # The slope is a quotient of ⟨y - x, y'⟩ and √⟨y - x, y - x⟩, which are of the size of t. Far
+    # out these products are differences of terms of the size ‖y‖ ‖y - x‖, because y is rounded to a
+    # few units of ‖y‖.
     y = M.geodesic(x, u, t)
     rounding = 16 * torch.finfo(torch.float64).eps * (y.norm() * (y - x).norm() / t**2).item()
     assert rounding < 1e-4

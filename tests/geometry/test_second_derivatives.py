@@ -9,7 +9,11 @@ from torch.autograd import gradcheck, gradgradcheck
 from ultrahyperbolic import Product, PseudoHyperboloid
 from ultrahyperbolic.geometry import Euclidean
 
-CONES = [PseudoHyperboloid(1, 3, -0.25), PseudoHyperboloid(3, 1, -4.0), PseudoHyperboloid(2, 2, -4.0)]
+CONES = [
+    PseudoHyperboloid(1, 3, -0.25),
+    PseudoHyperboloid(3, 1, -4.0),
+    PseudoHyperboloid(2, 2, -4.0),
+]
 SMOOTH = {
     "expmap": lambda M, x, y, u: M.expmap(x, u),
     "geodesic": lambda M, x, y, u: M.geodesic(x, u, torch.tensor([0.3, -1.2]).double()),
@@ -32,9 +36,13 @@ KINKED = {
 def null_tangents(M, x):
     """One null vector, with unit time part along the sphere, at each point x."""
     t, s = x[..., : M.q + 1], x[..., M.q + 1 :]
-    # Directions in which the two parts of the metric turn: tangent to both spheres, or else found by a root.
+    # Directions in which the two parts of the metric turn: tangent to both spheres, or else found
+    # by a root.
     z = torch.randn(*x.shape, dtype=x.dtype, generator=torch.Generator().manual_seed(3))
-    a, b = M.proju(x, torch.cat((z[..., : M.q + 1], 0 * s), -1)), M.proju(x, torch.cat((0 * t, z[..., M.q + 1 :]), -1))
+    a, b = (
+        M.proju(x, torch.cat((z[..., : M.q + 1], 0 * s), -1)),
+        M.proju(x, torch.cat((0 * t, z[..., M.q + 1 :]), -1)),
+    )
     # ⟨a + λb, a + λb⟩ = 0
     square, cross, rest = M.inner(b, b), M.inner(a, b), M.inner(a, a)
     root = (-cross + (cross.square() - square * rest).sqrt()) / square
@@ -43,7 +51,9 @@ def null_tangents(M, x):
 
 
 def pairs_on_the_cone(M, off=0.0):
-    """Two points x, null vectors u there, and the points y that they lead to; ``off`` the cone, to both sides."""
+    """Two points x, null vectors u there, and the points y that they lead to; ``off`` the cone, to
+    both sides.
+    """
     x = M.random(40, scale=0.5, generator=0)
     u = null_tangents(M, x)
     x, u = x[u.isfinite().all(-1)][:2], u[u.isfinite().all(-1)][:2]
@@ -57,7 +67,9 @@ def pairs_on_the_cone(M, off=0.0):
 
 
 def on_the_manifold(M, function):
-    """The function of ambient vectors that φ and Π bring there: derivatives are along the manifold."""
+    """The function of ambient vectors that φ and Π bring there: derivatives are along the
+    manifold.
+    """
 
     def call(x, y, u):
         x = M.phi(x)
@@ -99,14 +111,26 @@ def test_on_the_cone_a_kink_has_finite_derivatives_of_both_orders(name):
     x = M.origin(3).requires_grad_()
     value = KINKED[name](M, x, y)
     first = torch.autograd.grad(value.sum(), (x, y), create_graph=True)
-    second = torch.autograd.grad(sum(g.square().sum() + g.sum() for g in first), (x, y), allow_unused=True)
+    second = torch.autograd.grad(
+        sum(g.square().sum() + g.sum() for g in first), (x, y), allow_unused=True
+    )
     for gradient in (*first, *(g for g in second if g is not None)):
         assert gradient.isfinite().all()
 
 
-@pytest.mark.parametrize("name", ["expmap", "geodesic", "logmap", "sqdist", "smoothed", "interpolate"])
-@pytest.mark.parametrize("M", [PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -0.25), PseudoHyperboloid(2, 1),
-                               Product(PseudoHyperboloid(2, 0), Euclidean(1))], ids=lambda M: M._label())  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["expmap", "geodesic", "logmap", "sqdist", "smoothed", "interpolate"]
+)
+@pytest.mark.parametrize(
+    "M",
+    [
+        PseudoHyperboloid(3, 0, -4.0),
+        PseudoHyperboloid(0, 3, -0.25),
+        PseudoHyperboloid(2, 1),
+        Product(PseudoHyperboloid(2, 0), Euclidean(1)),
+    ],
+    ids=lambda M: M._label(),
+)
 def test_equal_points_have_second_derivatives(M, name):
     x = M.random(2, scale=0.5, generator=0)
     y, u = x.clone(), torch.zeros_like(x)
@@ -122,7 +146,9 @@ def test_the_hessian_of_the_signed_square_at_equal_points_is_the_metric(manifold
     """½ ∂²σ(x, y)/∂y² = Π_xᵀ G Π_x, along the manifold."""
     M = manifold
     x = M.random(generator=0)
-    hessian = torch.autograd.functional.hessian(lambda u: M.sqdist(x, M.expmap(x, M.proju(x, u))), torch.zeros_like(x))
+    hessian = torch.autograd.functional.hessian(
+        lambda u: M.sqdist(x, M.expmap(x, M.proju(x, u))), torch.zeros_like(x)
+    )
     axes = torch.eye(M.ambient_dim, dtype=x.dtype)
     tangent = M.proju(x, axes)
     expected = M.inner(tangent[:, None], tangent[None])

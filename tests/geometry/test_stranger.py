@@ -1,4 +1,6 @@
-"""A manifold that is written from scratch, with the seven methods of the interface alone, works everywhere."""
+"""A manifold that is written from scratch, with the seven methods of the interface alone, works
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from ultrahyperbolic.engines.registry import unfit
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, gram_schmidt_direction, minimize
+from ultrahyperbolic.optim import (
+    PseudoRiemannianAdam,
+    PseudoRiemannianSGD,
+    gram_schmidt_direction,
+    minimize,
+)
 from ultrahyperbolic.testing import check_gradient, check_manifold
 
 MOST_CASES = 2  # of each a battery or a training
@@ -45,7 +52,9 @@ class LinesTimesSphere(Manifold):
         line, along, a, b = self.halves(x, u)
         t = t.to(x.dtype).unsqueeze(-1) if isinstance(t, Tensor) else t
         angle = t * b.norm(dim=-1, keepdim=True)
-        return torch.cat((line + t * along, angle.cos() * a + t * torch.sinc(angle / math.pi) * b), dim=-1)
+        return torch.cat(
+            (line + t * along, angle.cos() * a + t * torch.sinc(angle / math.pi) * b), dim=-1
+        )
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         line, other, a, b = self.halves(x, y)
@@ -65,7 +74,9 @@ class LinesTimesSphere(Manifold):
         line, a = self.halves(z)
         return torch.cat((line, a / a.norm(dim=-1, keepdim=True)), dim=-1)
 
-    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+    def origin(
+        self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None
+    ) -> Tensor:
         pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
         pole[..., -1] = 1.0
         return pole
@@ -78,9 +89,22 @@ def stranger(request: pytest.FixtureRequest) -> LinesTimesSphere:
 
 def test_the_battery_passes(stranger, dtype):
     report = check_manifold(stranger, dtype=dtype)
-    general = {"membership", "tangency", "geodesic_equation", "exp_log", "transport", "symmetry", "retraction",
-               "descent", "surrogate", "finite_gradients", "phi_and_projx", "broadcasting", "arguments_untouched",
-               *(["gradcheck"] if dtype == torch.float64 else [])}  # fmt: skip
+    general = {
+        "membership",
+        "tangency",
+        "geodesic_equation",
+        "exp_log",
+        "transport",
+        "symmetry",
+        "retraction",
+        "descent",
+        "surrogate",
+        "finite_gradients",
+        "phi_and_projx",
+        "broadcasting",
+        "arguments_untouched",
+        *(["gradcheck"] if dtype == torch.float64 else []),
+    }
     assert general <= set(report.passed)
     assert ("isometry_invariance" in report.passed) == (stranger.lines == 0)
     assert set(report.skipped) <= {"isometry_invariance", "gradcheck"}
@@ -109,12 +133,18 @@ def test_checks_name_the_row(stranger, generator):
     x = stranger.random(5, generator=generator)
     off = x.clone()
     off[2] *= 1.5
-    with pytest.raises(ValueError, match=r"nodes\[2\] is off the manifold: phi moves it by 0\.\d+ instead of 0"):
+    with pytest.raises(
+        ValueError, match=r"nodes\[2\] is off the manifold: phi moves it by 0\.\d+ instead of 0"
+    ):
         stranger.assert_point(off, name="nodes")
-    with pytest.raises(ValueError, match=r"push\[2\] is not tangent: proju moves it by \d.* instead of 0"):
+    with pytest.raises(
+        ValueError, match=r"push\[2\] is not tangent: proju moves it by \d.* instead of 0"
+    ):
         stranger.assert_tangent(x, stranger.proju(x, x) + (off - x), name="push")
     with pytest.raises(ValueError, match=r"raw\[1\] is where phi is not defined: \((-?0, )+-?0\)"):
-        stranger.assert_phi(x * torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0], dtype=x.dtype)[:, None], name="raw")
+        stranger.assert_phi(
+            x * torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0], dtype=x.dtype)[:, None], name="raw"
+        )
     assert stranger.check_point(off, tolerance=torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]) + 1e-9).ok
     careful = checked(stranger)
     with pytest.raises(ValueError, match=r"dist: LinesTimesSphere\(\): y\[2\] is off the manifold"):
@@ -153,7 +183,9 @@ def test_the_gram_schmidt_direction_is_the_surrogate(stranger, generator):
     x = stranger.random(50, generator=generator)
     gradient = torch.randn(x.shape, dtype=x.dtype, generator=generator)
     found = gram_schmidt_direction(stranger, x, stranger.egrad2rgrad(x, gradient))
-    torch.testing.assert_close(found, stranger.surrogate_direction(x, gradient), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        found, stranger.surrogate_direction(x, gradient), rtol=1e-9, atol=1e-9
+    )
     stranger.dim -= 1
     with pytest.raises(ValueError, match="for one normal direction alone, got dimension"):
         gram_schmidt_direction(stranger, x, gradient)
@@ -162,7 +194,11 @@ def test_the_gram_schmidt_direction_is_the_surrogate(stranger, generator):
 def test_minimize_finds_the_nearest_points(stranger, generator):
     goal = stranger.random(20, scale=0.5, generator=generator)
     assert check_gradient(lambda x: (x - goal[:3]).pow(4).sum(), goal[3:6], stranger)[0]
-    found = minimize(lambda x: (x - goal).square().sum(), stranger.random_near_pole(20, generator=generator), stranger)
+    found = minimize(
+        lambda x: (x - goal).square().sum(),
+        stranger.random_near_pole(20, generator=generator),
+        stranger,
+    )
     torch.testing.assert_close(found.point, goal, rtol=1e-5, atol=1e-5)
 
 

@@ -20,7 +20,10 @@ METHODS = {
 }
 
 
-@pytest.fixture(params=[PseudoHyperboloid(2, 1, -4.0), PseudoSphere(2, 1, 4.0), Euclidean(4)], ids=lambda m: m._label())
+@pytest.fixture(
+    params=[PseudoHyperboloid(2, 1, -4.0), PseudoSphere(2, 1, 4.0), Euclidean(4)],
+    ids=lambda m: m._label(),
+)
 def geometry(request):
     return request.param
 
@@ -38,7 +41,9 @@ def test_names_are_taken_without_a_word(name):
 
 @pytest.mark.parametrize("name", ["Geodesic", "smoothed_dissimilarity", "", None, 3, ("geodesic",)])
 def test_other_names_are_refused(name):
-    with pytest.raises(ValueError, match=r"^dissimilarity must be one of geodesic, smoothed, .*, distance, got "):
+    with pytest.raises(
+        ValueError, match=r"^dissimilarity must be one of geodesic, smoothed, .*, distance, got "
+    ):
         check_dissimilarity(name)
 
 
@@ -46,7 +51,9 @@ def test_other_names_are_refused(name):
 def test_a_pair_function_is_the_method(geometry, name, generator):
     x, y = geometry.random(6, generator=generator), geometry.random(6, generator=generator)
     expected = getattr(geometry, METHODS[name])(x, y)
-    assert torch.equal(geometry.pair_function(name)(x, y).nan_to_num(-1.0), expected.nan_to_num(-1.0))
+    assert torch.equal(
+        geometry.pair_function(name)(x, y).nan_to_num(-1.0), expected.nan_to_num(-1.0)
+    )
     table = geometry.cdist(x, y, dissimilarity=name)
     torch.testing.assert_close(table.diagonal(), expected, rtol=1e-12, atol=1e-12, equal_nan=True)
 
@@ -56,7 +63,9 @@ def test_epsilon_is_of_the_smoothed_one(geometry, generator):
     smoothed = geometry.pair_function("smoothed", 0.7)(x, y)
     assert torch.equal(smoothed, geometry.smoothed_dissimilarity(x, y, 0.7))
     assert not torch.equal(smoothed, geometry.pair_function("smoothed")(x, y))
-    with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed', got dissimilarity='broken'"):
+    with pytest.raises(
+        ValueError, match="epsilon belongs to dissimilarity='smoothed', got dissimilarity='broken'"
+    ):
         geometry.pair_function("broken", 0.7)
 
 

@@ -1,4 +1,6 @@
-"""Files that are wrong or meant to do harm, by what is wrong with them: ``docs/reliability.md`` says what each gets."""
+"""Files that are wrong or meant to do harm, by what is wrong with them: ``docs/reliability.md``
+says what each gets.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ import pyarrow.parquet as pq
 
 GOOD = b"ann,bob,2\nbob,cid,1.5\nann,dot,3\n"
 MATRIX = b"%%MatrixMarket matrix coordinate real general\n"
-GRAPHML = b'<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>%s</graph></graphml>'
+GRAPHML = (
+    b'<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>%s</graph></graphml>'
+)
 
 GEXF = (
-    b'<gexf xmlns="http://www.gexf.net/1.2draft"><graph><nodes><node id="a"/></nodes><edges>%s</edges></graph></gexf>'
+    b'<gexf xmlns="http://www.gexf.net/1.2draft"><graph><nodes><node '
+    b'id="a"/></nodes><edges>%s</edges></graph></gexf>'
 )
 
 
@@ -28,7 +33,9 @@ def repeated(text, rows):
     return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
 
 
-PARQUET = parquet({"source": ["ann", "bob", "ann"], "target": ["bob", "cid", "dot"], "weight": [2, 1.5, 3]})
+PARQUET = parquet(
+    {"source": ["ann", "bob", "ann"], "target": ["bob", "cid", "dot"], "weight": [2, 1.5, 3]}
+)
 
 CASES = {
     "a UTF-8 byte order mark": b"\xef\xbb\xbf" + GOOD,
@@ -42,7 +49,8 @@ CASES = {
     "an id of more than 64 KiB": GOOD + b"x" * 70_000 + b",fay,1\n",
     "two columns of one name": b"source,target,source\nann,bob,cid\n",
     "a million columns": b"a," * 999_999 + b"a\n",
-    "a line of more than 4 MiB": b"".join(b"ann,b%d,1\n" % k for k in range(30_000)) + b"x" * (5 << 20),
+    "a line of more than 4 MiB": b"".join(b"ann,b%d,1\n" % k for k in range(30_000))
+    + b"x" * (5 << 20),
     "a quote that is left open": GOOD + b'"eve,fay,1\ngus,hal,1\n',
     "mixed encodings": GOOD + "eve,fée,1\n".encode("latin-1"),
     "UTF-16": GOOD.decode().encode("utf-16"),
@@ -56,14 +64,17 @@ CASES = {
     "gzip in gzip": gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0),
     "XML that is not well-formed": b"<graphml><graph>",
     "XML that declares entities (billion laughs)": (
-        b'<?xml version="1.0"?><!DOCTYPE graphml [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><graphml>&b;</graphml>'
+        b'<?xml version="1.0"?><!DOCTYPE graphml [<!ENTITY a "ha"><!ENTITY b '
+        b'"&a;&a;&a;">]><graphml>&b;</graphml>'
     ),
     "XML that names a file (external entity)": (
-        b'<?xml version="1.0"?><!DOCTYPE graphml [<!ENTITY x SYSTEM "file:///etc/passwd">]><graphml>&x;</graphml>'
+        b'<?xml version="1.0"?><!DOCTYPE graphml [<!ENTITY x SYSTEM '
+        b'"file:///etc/passwd">]><graphml>&x;</graphml>'
     ),
     "XML of elements within elements": GRAPHML % (b"<a>" * 1000),
     "GraphML whose edge ends nowhere": GRAPHML % b'<edge source="a" target="z"/>',
-    "GEXF that declares entities": b'<!DOCTYPE gexf [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><gexf>&b;</gexf>',
+    "GEXF that declares entities": b'<!DOCTYPE gexf [<!ENTITY a "ha"><!ENTITY b '
+    b'"&a;&a;&a;">]><gexf>&b;</gexf>',
     "GEXF whose edge ends nowhere": GEXF % b'<edge source="a" target="z"/>',
     "GML that breaks off": b'graph [ node [ id 1 label "ann" ]',
     "GML of lists within lists": b"graph [ " + b"a [ " * 100_000,
@@ -78,7 +89,9 @@ CASES = {
     "Parquet that breaks off": PARQUET[:-20],
     "Parquet with a page that is damaged": PARQUET[:4] + b"\xff" * 40 + PARQUET[44:],
     "Parquet whose content is far larger": parquet(
-        {"source": ["x" * 60_000] * 1000, "target": ["y"] * 1000}, compression="zstd", use_dictionary=False
+        {"source": ["x" * 60_000] * 1000, "target": ["y"] * 1000},
+        compression="zstd",
+        use_dictionary=False,
     ),
     "Parquet with one long text in many rows": parquet(
         {"source": repeated("x" * 60_000, 10_000), "target": repeated("y", 10_000)}

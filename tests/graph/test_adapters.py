@@ -76,7 +76,11 @@ def test_networkx_directions_and_parallel_edges():
     several = nx.MultiGraph([("a", "b", {"weight": 1}), ("b", "a", {"weight": 1}), ("a", "a")])
     graph = as_graph(several)
     assert graph.weights.tolist() == [2]
-    assert graph.policies == {"missing_weights_set_to_1": 1, "self_loops_dropped": 1, "repeated_rows_summed": 1}
+    assert graph.policies == {
+        "missing_weights_set_to_1": 1,
+        "self_loops_dropped": 1,
+        "repeated_rows_summed": 1,
+    }
     assert as_graph(several, repeated="max").weights.tolist() == [1]
 
 
@@ -92,7 +96,9 @@ def test_igraph():
     original.vs["side"] = ["l", "r", None, "l"]
     assert as_graph(original, label="side").labels == {"ann": "l", "bob": "r", "dot": "l"}
     assert as_graph(original, weight=False) == GRAPH.unweighted()
-    directed = igraph.Graph([(0, 1), (1, 0), (1, 2)], directed=True, edge_attrs={"weight": [1, 2, 4]})
+    directed = igraph.Graph(
+        [(0, 1), (1, 0), (1, 2)], directed=True, edge_attrs={"weight": [1, 2, 4]}
+    )
     assert as_graph(directed).weights.tolist() == [3, 4]
     with pytest.raises(GraphError, match="given more than once"):
         as_graph(igraph.Graph([(0, 1)], vertex_attrs={"name": ["x", "x"]}))
@@ -110,20 +116,26 @@ def test_pyg():
     assert data.edge_index.shape == (2, 6)
     graph = as_graph(data, weight="weight", ids=["ann", "bob", "cid", "dot"])
     assert graph == GRAPH
-    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), edge_weight=torch.tensor([2.0, 3.0]), num_nodes=4)
+    one_way = Data(
+        edge_index=torch.tensor([[0, 1], [1, 2]]), edge_weight=torch.tensor([2.0, 3.0]), num_nodes=4
+    )
     graph = as_graph(one_way)
     assert graph.weights.tolist() == [2, 3]
     assert graph.ids == [0, 1, 2, 3]
     assert graph.policies == {"asymmetric_pairs_summed": 2, "isolated_nodes": 1}
     assert as_graph(one_way, weight=False).weights.tolist() == [1, 1]
-    attributes = Data(edge_index=one_way.edge_index, edge_attr=torch.tensor([[4], [5]]), num_nodes=3)
+    attributes = Data(
+        edge_index=one_way.edge_index, edge_attr=torch.tensor([[4], [5]]), num_nodes=3
+    )
     assert as_graph(attributes).weights.tolist() == [4, 5]
     wide = Data(edge_index=one_way.edge_index, edge_attr=torch.ones(2, 3), num_nodes=3)
     assert as_graph(wide).weights.tolist() == [1, 1]
     with pytest.raises(GraphError, match="'edge_attr' must hold one number per tie"):
         as_graph(wide, weight="edge_attr")
     with pytest.raises(GraphError, match=r"PyG data, tie 1 \(from 0\) \(1 - 2\): the weight is -3"):
-        as_graph(Data(edge_index=one_way.edge_index, edge_weight=torch.tensor([2.0, -3.0]), num_nodes=3))
+        as_graph(
+            Data(edge_index=one_way.edge_index, edge_weight=torch.tensor([2.0, -3.0]), num_nodes=3)
+        )
     with pytest.raises(GraphError, match="no edge_index"):
         as_graph(Data(x=torch.ones(2, 2)))
 
@@ -131,7 +143,9 @@ def test_pyg():
 # Matrices
 
 
-@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, np.array])
+@pytest.mark.parametrize(
+    "make", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, np.array]
+)
 def test_matrices(make):
     ids = ["ann", "bob", "cid", "dot"]
     assert as_graph(make(MATRIX), ids=ids) == GRAPH
@@ -178,8 +192,15 @@ def test_tables(make):
     odd = make(frame_of([(w, "x", b, a) for a, b, w in EDGES], ("much", "kind", "two", "one")))
     assert as_graph(odd, source="one", target="two", weight="much") == GRAPH
     assert as_graph(odd, source=3, target=2, weight=0) == GRAPH
-    assert as_graph(table, nodes={"zoe": "Z", "ann": "A", "bob": "B", "cid": "C", "dot": "D"}).labels["zoe"] == "Z"
-    assert as_graph(make(frame_of([("a", "b", 1), ("b", "a", 2)])), repeated="max").weights.tolist() == [2]
+    assert (
+        as_graph(table, nodes={"zoe": "Z", "ann": "A", "bob": "B", "cid": "C", "dot": "D"}).labels[
+            "zoe"
+        ]
+        == "Z"
+    )
+    assert as_graph(
+        make(frame_of([("a", "b", 1), ("b", "a", 2)])), repeated="max"
+    ).weights.tolist() == [2]
     with pytest.raises(GraphError, match="no column 'x'; it has 'source', 'target', 'weight'"):
         as_graph(table, source="x")
     with pytest.raises(GraphError, match=r"row 1 \(from 0\) \('b' - 'c'\): the weight is nan"):
@@ -210,14 +231,25 @@ def test_ids_of_tables_come_out_as_they_went_in(make, ids):
 def test_frames_may_mix_types_of_ids():
     graph = as_graph(pd.DataFrame({"source": [1, 2], "target": ["a", "b"]}))
     assert graph.ids == [1, "a", 2, "b"]
-    assert as_graph(pd.DataFrame({"source": ["1", 1, (2, 3)], "target": [1, "x", "1"]})).ids == ["1", 1, "x", (2, 3)]
+    assert as_graph(pd.DataFrame({"source": ["1", 1, (2, 3)], "target": [1, "x", "1"]})).ids == [
+        "1",
+        1,
+        "x",
+        (2, 3),
+    ]
     categories = pd.DataFrame({"source": ["b", "a"], "target": ["a", "c"]}, dtype="category")
     assert as_graph(categories).ids == ["b", "a", "c"]
     with pytest.raises(GraphError, match="source ids are int64, target ids string"):
         as_graph(pa.table({"source": [1], "target": ["a"]}))
 
 
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(1, 5)), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(1, 5)),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_every_way_in_gives_one_graph(rows):
     expected = Graph.from_edges(rows)
     frame = frame_of(rows)
@@ -258,7 +290,9 @@ def test_distances_become_strengths(kind):
 def test_distances_of_edges_and_arrays():
     assert Graph.from_edges([("a", "b", 4)], weights_are_distances=True).weights.tolist() == [0.25]
     assert Graph.from_arrays([0], [1], [4], weights_are_distances=True).weights.tolist() == [0.25]
-    with pytest.raises(GraphError, match=r"the ties, row 1 \(from 0\) \('b' - 'c'\): the distance is -1;"):
+    with pytest.raises(
+        GraphError, match=r"the ties, row 1 \(from 0\) \('b' - 'c'\): the distance is -1;"
+    ):
         Graph.from_edges([("a", "b", 4), ("b", "c", -1)], weights_are_distances=True)
     with pytest.raises(GraphError, match="there are no weights to be distances"):
         Graph.from_edges([("a", "b")], weights_are_distances=True)
@@ -268,33 +302,48 @@ def test_distances_of_edges_and_arrays():
 
 @pytest.mark.parametrize("library", ["networkx", "igraph"])
 def test_the_only_attribute_of_numbers_is_the_weight(library):
-    ties = [("a", "b", {"value": 2, "year": 2001, "kind": "x"}), ("b", "c", {"value": 2.5, "year": 2002, "kind": "y"})]
+    ties = [
+        ("a", "b", {"value": 2, "year": 2001, "kind": "x"}),
+        ("b", "c", {"value": 2.5, "year": 2002, "kind": "y"}),
+    ]
     made = nx.Graph(ties)
     if library == "igraph":
-        made = pytest.importorskip("igraph", reason="igraph is not installed").Graph.from_networkx(made)
+        made = pytest.importorskip("igraph", reason="igraph is not installed").Graph.from_networkx(
+            made
+        )
     with pytest.warns(UserWarning, match=f"^{library} graph: the weight is taken to be 'value': "):
         assert as_graph(made).weights.tolist() == [2, 2.5]
     assert as_graph(made, weight=False).weights.tolist() == [1, 1]
-    with pytest.raises(GraphError, match=f"^{library} graph: edges have no attribute 'calls'; they have .*'value'"):
+    with pytest.raises(
+        GraphError, match=f"^{library} graph: edges have no attribute 'calls'; they have .*'value'"
+    ):
         as_graph(made, weight="calls")
 
 
 def test_distances_of_igraph():
     igraph = pytest.importorskip("igraph", reason="igraph is not installed")
     original = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"cost": [4, 0.5]})
-    assert as_graph(original, weight="cost", weights_are_distances=True).weights.tolist() == [0.25, 2]
+    assert as_graph(original, weight="cost", weights_are_distances=True).weights.tolist() == [
+        0.25,
+        2,
+    ]
     with pytest.warns(UserWarning, match="^the graph: the weights are called 'cost'"):
         as_graph(original, weight="cost")
 
 
 def test_weights_called_distances_are_warned_of():
     for table in (FRAME, pa.Table.from_pandas(FRAME)):
-        with pytest.warns(UserWarning, match="the weights are called 'length', but a weight is the strength of a tie"):
+        with pytest.warns(
+            UserWarning,
+            match="the weights are called 'length', but a weight is the strength of a tie",
+        ):
             as_graph(table)
         as_graph(table, weight=False)
     with pytest.warns(UserWarning, match="^the graph: the weights are called 'travel_time'"):
         as_graph(roads("travel_time"), weight="travel_time")
-    with pytest.raises(GraphError, match="edges have no attribute 'travel_time'; they have 'weight'"):
+    with pytest.raises(
+        GraphError, match="edges have no attribute 'travel_time'; they have 'weight'"
+    ):
         as_graph(roads(), weight="travel_time")
 
 
@@ -303,7 +352,9 @@ def test_ids_that_are_missing_are_refused(missing):
     ids = [1.5, missing]
     with pytest.raises(GraphError, match="an id is missing"):
         as_graph(np.ones((2, 2)) - np.eye(2), ids=ids)
-    with pytest.raises(GraphError, match=r"row 1 \(from 0\): (the|an) id (in column 'target' )?is missing"):
+    with pytest.raises(
+        GraphError, match=r"row 1 \(from 0\): (the|an) id (in column 'target' )?is missing"
+    ):
         as_graph(pd.DataFrame({"source": [1.5, 2.5], "target": [2.5, missing]}))
     with pytest.raises(GraphError, match=r"row 1 \(from 0\): an id is missing"):
         as_graph(pa.table({"source": [1.5, 2.5], "target": [2.5, missing]}))
@@ -374,11 +425,18 @@ def test_tables_come_through_arrow_s_capsule(kind):
 
 
 def cells():
-    """The parts of an AnnData that are used, with a zero that is stored, as scanpy may leave one."""
-    matrix = sp.csr_matrix(np.array([[0, 2.0, 0, 9], [2.0, 0, 1, 0], [0, 1.0, 0, 3.0], [9, 0, 3.0, 0]]))
+    """The parts of an AnnData that are used, with a zero that is stored, as scanpy may leave
+    one.
+    """
+    matrix = sp.csr_matrix(
+        np.array([[0, 2.0, 0, 9], [2.0, 0, 1, 0], [0, 1.0, 0, 3.0], [9, 0, 3.0, 0]])
+    )
     matrix.data[matrix.data == 9] = 0.0
     return SimpleNamespace(
-        obsp={"connectivities": matrix, "other": matrix + matrix}, obs_names=["w", "x", "y", "z"], obs={}, obsm={}
+        obsp={"connectivities": matrix, "other": matrix + matrix},
+        obs_names=["w", "x", "y", "z"],
+        obs={},
+        obsm={},
     )
 
 

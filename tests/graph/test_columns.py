@@ -51,7 +51,9 @@ def table(request, write):
         if request.param == "parquet":
             frame.to_parquet("g.parquet")
             return read_graph("g.parquet", **options)
-        return as_graph(frame if request.param == "pandas" else pa.Table.from_pandas(frame), **options)
+        return as_graph(
+            frame if request.param == "pandas" else pa.Table.from_pandas(frame), **options
+        )
 
     return make
 
@@ -65,9 +67,15 @@ def test_a_year_is_no_end(table):
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ({"id": [1, 2], "year": [1990, 1991], "A": ["ann", "bob"], "B": ["bob", "cid"]}, ("A", "B", None)),
+        (
+            {"id": [1, 2], "year": [1990, 1991], "A": ["ann", "bob"], "B": ["bob", "cid"]},
+            ("A", "B", None),
+        ),
         ({"A": ["ann", "bob"], "n": [3, 4], "B": ["bob", "cid"]}, ("A", "B", "n")),
-        ({"day": ["1990-01-31", "1990-02-01"], "A": ["ann", "bob"], "B": ["bob", "cid"]}, ("A", "B", None)),
+        (
+            {"day": ["1990-01-31", "1990-02-01"], "A": ["ann", "bob"], "B": ["bob", "cid"]},
+            ("A", "B", None),
+        ),
         # Those that share the most.
         (
             {
@@ -80,11 +88,23 @@ def test_a_year_is_no_end(table):
             ("A", "B", None),
         ),
         # The first two, as ever: numbers that are people, and names that are not shared.
-        ({"a": [1, 2, 3], "b": [2, 3, 4], "x": ["yes", "no", "no"], "y": ["no", "yes", "no"]}, ("a", "b", None)),
-        ({"woman": ["ann", "bea"], "event": ["ball", "fair"], "hours": [3, 4]}, ("woman", "event", "hours")),
+        (
+            {"a": [1, 2, 3], "b": [2, 3, 4], "x": ["yes", "no", "no"], "y": ["no", "yes", "no"]},
+            ("a", "b", None),
+        ),
+        (
+            {"woman": ["ann", "bea"], "event": ["ball", "fair"], "hours": [3, 4]},
+            ("woman", "event", "hours"),
+        ),
         # Known names come before all else.
         (
-            {"year": [1, 2], "A": ["x", "y"], "B": ["y", "z"], "src": ["p", "q"], "dst": ["r", "s"]},
+            {
+                "year": [1, 2],
+                "A": ["x", "y"],
+                "B": ["y", "z"],
+                "src": ["p", "q"],
+                "dst": ["r", "s"],
+            },
             ("src", "dst", None),
         ),
     ],
@@ -102,7 +122,8 @@ def test_a_number_is_an_end_where_no_names_are_shared(write):
 def test_ends_of_two_kinds_are_warned_of(table):
     columns = {"id": [1, 2], "person_a": ["ann", "bob"], "person_b": ["bob", "cid"]}
     kinds = (
-        r"the ends 'id' and 'person_a' are of two kinds, numbers and text: .* \(source=, target=, --source, --target\)"
+        r"the ends 'id' and 'person_a' are of two kinds, numbers and text: .* \(source=, target=, "
+        r"--source, --target\)"
     )
     columns["id"] = list(map(str, columns["id"]))  # ids of one type, as Arrow wants them
     with pytest.warns(UserWarning, match=kinds):
@@ -112,7 +133,9 @@ def test_ends_of_two_kinds_are_warned_of(table):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("text", ["1,2\n2,3\n", "a1,7\nb2,8\na1,x\n", "7,8\nann,9\n", "10.0.0.1,x\n10.0.0.2,x\n"])
+@pytest.mark.parametrize(
+    "text", ["1,2\n2,3\n", "a1,7\nb2,8\na1,x\n", "7,8\nann,9\n", "10.0.0.1,x\n10.0.0.2,x\n"]
+)
 def test_ends_of_one_kind_or_mixed_are_not(write, text):
     assert read_graph(write(text)).n_edges >= 2
 
@@ -120,10 +143,18 @@ def test_ends_of_one_kind_or_mixed_are_not(write, text):
 def test_what_is_told_wins(table):
     assert taken(table(CAST, weight="year")) == ("Person A", "Person B", "year")
     assert taken(table(CAST, weight=False)) == ("Person A", "Person B", None)
-    assert taken(table(CAST, source="Person B", target="Person A")) == ("Person B", "Person A", "Scenes")
-    assert taken(table(CAST | {"next": [1991, 1992, 1991, 1993]}, source="year", target="next")) == (
-        "year", "next", "Scenes",
-    )  # fmt: skip
+    assert taken(table(CAST, source="Person B", target="Person A")) == (
+        "Person B",
+        "Person A",
+        "Scenes",
+    )
+    assert taken(
+        table(CAST | {"next": [1991, 1992, 1991, 1993]}, source="year", target="next")
+    ) == (
+        "year",
+        "next",
+        "Scenes",
+    )
 
 
 def test_naming_the_ends_that_would_be_found_keeps_the_weight_that_would_be_found(table):
@@ -132,7 +163,11 @@ def test_naming_the_ends_that_would_be_found_keeps_the_weight_that_would_be_foun
     assert table(CAST, source=1, target=2) == found
     assert table(CAST, source="Person A") == found
     assert table(CAST, target="Person B") == found
-    assert taken(table(CAST, source="Person A", target="Person B", weight=False)) == ("Person A", "Person B", None)
+    assert taken(table(CAST, source="Person A", target="Person B", weight=False)) == (
+        "Person A",
+        "Person B",
+        None,
+    )
 
 
 # The weight: the one column of numbers that may be it
@@ -148,18 +183,30 @@ MAILS = {
 
 
 def test_years_and_ids_are_no_weights(table):
-    with pytest.warns(UserWarning, match=r"the weight is taken to be 'n_mails': .*--weight 'n_mails'.*--unweighted"):
+    with pytest.warns(
+        UserWarning,
+        match=r"the weight is taken to be 'n_mails': .*--weight 'n_mails'.*--unweighted",
+    ):
         graph = table(MAILS)
     assert taken(graph) == ("person_a", "person_b", "n_mails")
-    assert taken(table({name: MAILS[name] for name in list(MAILS)[:4]})) == ("person_a", "person_b", None)
+    assert taken(table({name: MAILS[name] for name in list(MAILS)[:4]})) == (
+        "person_a",
+        "person_b",
+        None,
+    )
     assert taken(table(MAILS, weight="year")) == ("person_a", "person_b", "year")
-    columns = {"source": ["a", "b"], "target": ["b", "c"], "created_timestamp": [1_600_000_000, 1_600_000_001]}
+    columns = {
+        "source": ["a", "b"],
+        "target": ["b", "c"],
+        "created_timestamp": [1_600_000_000, 1_600_000_001],
+    }
     assert taken(table(columns)) == ("source", "target", None)
 
 
 def test_where_two_may_be_the_weight_an_error_names_both(table):
     with pytest.raises(
-        GraphError, match=r"the weight may be 'n_mails' or 'calls': name it .*weight=False, --unweighted"
+        GraphError,
+        match=r"the weight may be 'n_mails' or 'calls': name it .*weight=False, --unweighted",
     ):
         table(MAILS | {"calls": [1, 2, 3]})
     assert taken(table(MAILS | {"calls": [1, 2, 3]}, weight="calls"))[2] == "calls"
@@ -168,12 +215,17 @@ def test_where_two_may_be_the_weight_an_error_names_both(table):
 
 
 def test_a_weight_may_stand_before_the_ends(table):
-    assert taken(table({"mails": [5, 6], "source": ["a", "b"], "target": ["b", "c"]})) == ("source", "target", "mails")
+    assert taken(table({"mails": [5, 6], "source": ["a", "b"], "target": ["b", "c"]})) == (
+        "source",
+        "target",
+        "mails",
+    )
 
 
 def test_positions_of_weights_are_said_where_there_are_no_names(write):
     said = (
-        r"may be 3 or 4 \(counted from 1\): name it \(weight=2, --weight 3\), or leave weights out \(weight=False, "
+        r"may be 3 or 4 \(counted from 1\): name it \(weight=2, --weight 3\), or leave weights "
+        r"out \(weight=False, "
         r"--unweighted\)"
     )
     with pytest.raises(GraphError, match=said):
@@ -227,17 +279,52 @@ def test_a_header_is_no_person(write, text, ids):
 
 
 BODY = [
-    "ann,bob", "bob,cid", "cid,dan", "dan,ann", "eve,ann", "eve,bob", "fay,gus", "gus,ann", "gus,bob",
-]  # fmt: skip
+    "ann,bob",
+    "bob,cid",
+    "cid,dan",
+    "dan,ann",
+    "eve,ann",
+    "eve,bob",
+    "fay,gus",
+    "gus,ann",
+    "gus,bob",
+]
 HEADERS = [
-    "Person1,Person2", "protein1,protein2", "origin,destination", "sender,recipient", "citing,cited",
-    "follower,followed", "user,item", "author,coauthor", "u,v", "A,B", "node_a,node_b", "Node A,Node B",
-    "InteractorA,InteractorB", "gene_1,gene_2", "parent,child", "employee,manager", "lender,borrower",
-    "caller,callee", "exporter,importer", "start,end", "head,tail", "i,j", "from_id,to_id", "Quelle,Ziel",
-    "von,nach", "émetteur,destinataire", "来源,目标", "_from,_to", "x1,x2", "friend a,friend b",
-    "head,tail,relation", "Official Symbol A,Official Symbol B,Experimental System", "user_id,artist,tag",
+    "Person1,Person2",
+    "protein1,protein2",
+    "origin,destination",
+    "sender,recipient",
+    "citing,cited",
+    "follower,followed",
+    "user,item",
+    "author,coauthor",
+    "u,v",
+    "A,B",
+    "node_a,node_b",
+    "Node A,Node B",
+    "InteractorA,InteractorB",
+    "gene_1,gene_2",
+    "parent,child",
+    "employee,manager",
+    "lender,borrower",
+    "caller,callee",
+    "exporter,importer",
+    "start,end",
+    "head,tail",
+    "i,j",
+    "from_id,to_id",
+    "Quelle,Ziel",
+    "von,nach",
+    "émetteur,destinataire",
+    "来源,目标",
+    "_from,_to",
+    "x1,x2",
+    "friend a,friend b",
+    "head,tail,relation",
+    "Official Symbol A,Official Symbol B,Experimental System",
+    "user_id,artist,tag",
     "dept_from,dept_to,kind",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -252,7 +339,8 @@ def test_a_header_of_any_words_is_no_tie(write, header, delimiter):
     assert list(graph.ids) == ["ann", "bob", "cid", "dan", "eve", "fay", "gus"]
     assert graph.n_edges == len(BODY)
     assert str(said[0].message).endswith(
-        f"{names[0]!r} – {names[1]!r}, is taken for a header, as both names occur in no other row; if it is a tie, say "
+        f"{names[0]!r} – {names[1]!r}, is taken for a header, as both names occur in no other "
+        "row; if it is a tie, say "
         "so (header=False, --no-header)"
     )
     assert said[0].filename == __file__
@@ -300,7 +388,10 @@ def test_a_name_far_below_tells_that_the_first_row_is_a_tie(write):
 
 
 def test_a_header_that_the_whole_file_tells_keeps_the_lines_of_messages(write):
-    with pytest.warns(UserWarning, match="is taken for a header"), pytest.raises(GraphError, match="line 5"):
+    with (
+        pytest.warns(UserWarning, match="is taken for a header"),
+        pytest.raises(GraphError, match="line 5"),
+    ):
         read_graph(write("citing,cited\na,b\nb,c\nc,b\nb,c\n"), repeated="error")
 
 
@@ -312,7 +403,11 @@ def test_naming_columns_says_that_there_is_a_header(write):
 def test_the_first_rows_decide():
     later = 2 * SAMPLE_ROWS
     frame = pd.DataFrame(
-        {"n": range(later), "A": [f"a{k}" for k in range(later)], "B": [f"b{k}" for k in range(later)]}
+        {
+            "n": range(later),
+            "A": [f"a{k}" for k in range(later)],
+            "B": [f"b{k}" for k in range(later)],
+        }
     )
     frame.loc[SAMPLE_ROWS:, "B"] = frame.loc[SAMPLE_ROWS:, "A"].shift(1, fill_value="z")
     assert taken(as_graph(frame)) == ("n", "A", None)
@@ -330,17 +425,29 @@ def test_columns_without_number_are_looked_at_in_time():
 
 
 def test_columns_that_cannot_be_compared_are_left_alone(tmp_path):
-    table = pa.table({"id": [1, 2], "a": ["x", "y"], "lists": [["x"], ["y"]], "b": ["y", "z"], "bytes": [b"x", b"y"]})
+    table = pa.table(
+        {
+            "id": [1, 2],
+            "a": ["x", "y"],
+            "lists": [["x"], ["y"]],
+            "b": ["y", "z"],
+            "bytes": [b"x", b"y"],
+        }
+    )
     assert taken(as_graph(table)) == ("a", "b", None)
     pq.write_table(table, tmp_path / "g.parquet")
     assert taken(read_graph(tmp_path / "g.parquet")) == ("a", "b", None)
-    frame = pd.DataFrame({"n": [1, 2], "a": ["x", "y"], "lists": [["x"], ["y"]], "b": ["y", None]}).iloc[:1]
+    frame = pd.DataFrame(
+        {"n": [1, 2], "a": ["x", "y"], "lists": [["x"], ["y"]], "b": ["y", None]}
+    ).iloc[:1]
     assert taken(as_graph(frame)) == ("n", "a", None)
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY"])
 def test_a_hostile_column_is_not_looked_at(tmp_path, encoding):
-    """The column that would fill the memory is not one of those that are chosen, so the file is read without it."""
+    """The column that would fill the memory is not one of those that are chosen, so the file is
+    read without it.
+    """
     columns = {
         "id": range(3000),
         "a": ["x", "y", "z"] * 1000,
@@ -349,9 +456,13 @@ def test_a_hostile_column_is_not_looked_at(tmp_path, encoding):
     }
     path = tmp_path / "g.parquet"
     pq.write_table(
-        pa.table(columns), path, compression="zstd", use_dictionary=False, data_page_size=1 << 28,
+        pa.table(columns),
+        path,
+        compression="zstd",
+        use_dictionary=False,
+        data_page_size=1 << 28,
         column_encoding={"id": "PLAIN", "a": "PLAIN", "b": "PLAIN", "bomb": encoding},
-    )  # fmt: skip
+    )
     assert taken(read_graph(path)) == ("a", "b", None)
     with pytest.raises(GraphError, match="more than 16 MiB"):
         read_graph(path, source="a", target="bomb")
@@ -366,8 +477,13 @@ def test_columns_are_told_and_no_part_of_what_a_graph_is(write):
     assert graph == plain
     assert graph.fingerprint == plain.fingerprint
     assert plain.columns is None
-    assert graph.describe() == "g.csv: 3 nodes, 2 ties, weights from 3 to 4; columns: 'A' – 'B', weight 'n'"
-    assert graph.with_nodes(["cid", "bob", "ann"]).columns == graph.columns == Columns("A", "B", "n")
+    assert (
+        graph.describe()
+        == "g.csv: 3 nodes, 2 ties, weights from 3 to 4; columns: 'A' – 'B', weight 'n'"
+    )
+    assert (
+        graph.with_nodes(["cid", "bob", "ann"]).columns == graph.columns == Columns("A", "B", "n")
+    )
     assert graph.unweighted().columns == Columns("A", "B", None)
 
 
@@ -375,7 +491,10 @@ def test_positions_are_told_where_there_are_no_names(write):
     graph = read_graph(write("ann,bob,3\nbob,cid,4\n"))
     assert graph.columns == Columns(0, 1, 2)
     assert str(graph.columns) == "columns: 1 – 2, weight 3 (no header: counted from 1)"
-    assert str(read_graph("g.csv", weight=False).columns) == "columns: 1 – 2, no weight (no header: counted from 1)"
+    assert (
+        str(read_graph("g.csv", weight=False).columns)
+        == "columns: 1 – 2, no weight (no header: counted from 1)"
+    )
     again = read_graph("g.csv", **graph.columns._asdict())
     assert again == graph
     unnamed = pd.DataFrame(np.array([["ann", "bob"], ["bob", "cid"]]))
@@ -393,15 +512,36 @@ def test_names_of_any_length_and_letters_are_told_in_a_line():
 
 @pytest.mark.parametrize(
     "name",
-    ["distance", "Distance", "dist", "length", "LENGTH", "len", "cost", "costs", "km", "time", "travel_time",
-     "travelTime", "distance (km)", "road length", "duration", "Kilometres", "miles"],
-)  # fmt: skip
+    [
+        "distance",
+        "Distance",
+        "dist",
+        "length",
+        "LENGTH",
+        "len",
+        "cost",
+        "costs",
+        "km",
+        "time",
+        "travel_time",
+        "travelTime",
+        "distance (km)",
+        "road length",
+        "duration",
+        "Kilometres",
+        "miles",
+    ],
+)
 def test_names_of_distances_are_warned_of(name):
-    with pytest.warns(UserWarning, match=r"^g: the weights are called .*weights_are_distances=True"):
+    with pytest.warns(
+        UserWarning, match=r"^g: the weights are called .*weights_are_distances=True"
+    ):
         warn_of_distances(name, "g")
 
 
-@pytest.mark.parametrize("name", ["weight", "scenes", "timestamp", "times", "lengthy", "costume", "calls", "", 2, None])
+@pytest.mark.parametrize(
+    "name", ["weight", "scenes", "timestamp", "times", "lengthy", "costume", "calls", "", 2, None]
+)
 def test_other_names_are_not(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -416,17 +556,25 @@ def test_the_warning_points_at_the_caller(write):
     read_graph("g.csv", weight=False)
 
 
-@pytest.mark.parametrize("cells", [("12", "", ""), ("12 calls", "3 calls", "7 calls"), ("1.200,5 €", "x", "y")])
+@pytest.mark.parametrize(
+    "cells", [("12", "", ""), ("12 calls", "3 calls", "7 calls"), ("1.200,5 €", "x", "y")]
+)
 def test_a_third_column_that_is_hardly_numbers_is_said_to_be_unused(tmp_path, cells):
     file = tmp_path / "g.csv"
-    file.write_text("source;target;calls\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells)))
+    file.write_text(
+        "source;target;calls\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells))
+    )
     with pytest.warns(UserWarning, match="column 'calls' has numbers, but too few .*--weight"):
         assert read_graph(file).capacities.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("cells", [("red", "blue", "red"), ("2020-01-02", "2021-03-04", "2020-01-02")])
+@pytest.mark.parametrize(
+    "cells", [("red", "blue", "red"), ("2020-01-02", "2021-03-04", "2020-01-02")]
+)
 @pytest.mark.filterwarnings("error")
 def test_a_third_column_of_words_or_dates_is_left_out_without_a_word(tmp_path, cells):
     file = tmp_path / "g.csv"
-    file.write_text("source;target;kind\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells)))
+    file.write_text(
+        "source;target;kind\n" + "".join(f"a{k};b{k};{cell}\n" for k, cell in enumerate(cells))
+    )
     assert read_graph(file).capacities.tolist() == [1.0]

@@ -14,7 +14,10 @@ TIES = [("a", "b", 2.0), ("b", "a", 1.0), ("c", "b", 3.0), ("a", "b", 4.0), ("c"
 
 def ties_of(graph):
     ends, weights = graph.arcs
-    return {(graph.ids[i], graph.ids[j]): w for (i, j), w in zip(ends.tolist(), weights.tolist(), strict=True)}
+    return {
+        (graph.ids[i], graph.ids[j]): w
+        for (i, j), w in zip(ends.tolist(), weights.tolist(), strict=True)
+    }
 
 
 WANTED = {("a", "b"): 6.0, ("b", "a"): 1.0, ("c", "b"): 3.0}
@@ -31,7 +34,9 @@ def test_rows_in_one_direction_become_one_tie():
 
 
 def test_a_tie_that_is_given_again_is_named_by_its_row():
-    with pytest.raises(GraphError, match=r"^the ties, row 2 .*'b' - 'a'.*given before \(the ties, row 1"):
+    with pytest.raises(
+        GraphError, match=r"^the ties, row 2 .*'b' - 'a'.*given before \(the ties, row 1"
+    ):
         Graph.from_edges([("a", "b"), ("b", "a"), ("b", "a")], directed=True, repeated="error")
 
 
@@ -48,12 +53,17 @@ def test_every_way_in_keeps_directions(tmp_path):
         Graph.from_networkx(network, directed=True),
         Graph.from_numpy(matrix, ids=["a", "b", "c"], directed=True),
         Graph.from_scipy(sp.csr_array(matrix), ids=["a", "b", "c"], directed=True),
-        *(read_graph(tmp_path / f"ties.{kind}", directed=True) for kind in ("tsv", "graphml", "gexf")),
+        *(
+            read_graph(tmp_path / f"ties.{kind}", directed=True)
+            for kind in ("tsv", "graphml", "gexf")
+        ),
     ]
     for graph in found:
         assert graph.is_directed
         assert ties_of(graph) == WANTED
-    assert sorted(read_graph(tmp_path / "ties.gml", directed=True).arcs[1]) == sorted(WANTED.values())
+    assert sorted(read_graph(tmp_path / "ties.gml", directed=True).arcs[1]) == sorted(
+        WANTED.values()
+    )
     assert dict(found[0].to_networkx().edges) == dict(network.edges)
 
 
@@ -75,4 +85,9 @@ def test_other_orders_of_nodes_turn_directions():
 def test_directions_that_do_not_fit_are_refused():
     for directions in (np.ones((2, 2)), np.array([[7.0, 0.0], [4.0, -1.0]]), np.ones(2)):
         with pytest.raises(GraphError, match="directions"):
-            Graph(["a", "b", "c"], np.array([[0, 1], [1, 2]]), np.array([7.0, 3.0]), directions=directions)
+            Graph(
+                ["a", "b", "c"],
+                np.array([[0, 1], [1, 2]]),
+                np.array([7.0, 3.0]),
+                directions=directions,
+            )

@@ -41,7 +41,11 @@ def test_the_guide_names_every_count(policy, tmp_path):
     assert len(counts) == 5
     for count in counts:
         stem, _, past = count.partition("_rows_")
-        assert f"`{count}`" in guide or f"..._{past}`" in guide or f"`{stem}_rows_summed`, ..." in guide
+        assert (
+            f"`{count}`" in guide
+            or f"..._{past}`" in guide
+            or f"`{stem}_rows_summed`, ..." in guide
+        )
 
 
 def test_the_help_says_what_to_do_with_distances():
@@ -54,7 +58,17 @@ def test_the_help_says_what_to_do_with_distances():
 @pytest.mark.slow
 def test_the_benchmark_of_reading_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
-        sys, "argv", ["reading.py", "--edges", "2000", "--repeats", "1", "--json", str(tmp_path / "out" / "r.json")]
+        sys,
+        "argv",
+        [
+            "reading.py",
+            "--edges",
+            "2000",
+            "--repeats",
+            "1",
+            "--json",
+            str(tmp_path / "out" / "r.json"),
+        ],
     )
     runpy.run_path(str(ROOT / "benchmarks" / "reading.py"), run_name="__main__")
     figures = json.loads((tmp_path / "out" / "r.json").read_text())

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import compiled, encode
 
-# Letters that look alike in words of eight bytes: zeros, the mark of the end, and lengths around the edges of words.
+# Letters that look alike in words of eight bytes: zeros, the mark of the end, and lengths around
+# the edges of words.
 LETTERS = st.sampled_from(["a", "b", "\0", "\x80", "é", "aaaaaaa", "aaaaaaaa"])
 IDS = st.lists(LETTERS, max_size=4).map("".join)
 ROWS = st.lists(st.tuples(IDS, IDS), min_size=1, max_size=40)
@@ -24,7 +25,10 @@ def by_hand(rows):
 def columns(rows, cuts=(0,)):
     first, second = zip(*rows, strict=True)
     return tuple(
-        pa.chunked_array([list(column[a:b]) for a, b in zip(cuts, (*cuts[1:], len(rows)), strict=True)], pa.string())
+        pa.chunked_array(
+            [list(column[a:b]) for a, b in zip(cuts, (*cuts[1:], len(rows)), strict=True)],
+            pa.string(),
+        )
         for column in (first, second)
     )
 
@@ -52,7 +56,15 @@ def test_slices_of_arrays_are_encoded_as_themselves(monkeypatch):
 
 @pytest.mark.parametrize("size", [15, 16, 17, 24, 200])
 def test_ids_of_any_length_are_encoded(monkeypatch, size):
-    ids = ["x" * size, "x" * (size - 1), "y" + "x" * (size - 1), "x" * (size - 1) + "y", "x" * (size + 1), "x\0", "x"]
+    ids = [
+        "x" * size,
+        "x" * (size - 1),
+        "y" + "x" * (size - 1),
+        "x" * (size - 1) + "y",
+        "x" * (size + 1),
+        "x\0",
+        "x",
+    ]
     rows = list(product(ids, ids))
     assert encode_all(monkeypatch, *columns(rows), few=0) == by_hand(rows)
 

@@ -1,4 +1,6 @@
-"""Current-flow closeness against networkx, closed forms, and its own exact values where it is an estimate."""
+"""Current-flow closeness against networkx, closed forms, and its own exact values where it is an
+estimate.
+"""
 
 import networkx as nx
 import numpy as np
@@ -32,7 +34,9 @@ def by_laplacian(graph: Graph) -> np.ndarray:
 def weighted(nx_graph: nx.Graph, seed: int, decades: float = 1.0) -> Graph:
     rng = np.random.default_rng(seed)
     ends = np.array(nx_graph.edges)
-    return Graph.from_arrays(*ends.T, 10.0 ** (decades * rng.uniform(-1.0, 1.0, len(ends))), ids=len(nx_graph))
+    return Graph.from_arrays(
+        *ends.T, 10.0 ** (decades * rng.uniform(-1.0, 1.0, len(ends))), ids=len(nx_graph)
+    )
 
 
 GRAPHS = {
@@ -46,7 +50,9 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_the_definition_holds_dense_and_by_elimination(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_definition_holds_dense_and_by_elimination(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = weighted(GRAPHS[name], 5)
     expected = by_laplacian(graph)
     for found in (current_flow(graph), compiled(graph, monkeypatch)):
@@ -70,12 +76,20 @@ def test_in_a_tree_it_is_the_length_of_paths(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(current_flow(graph).values, (n - 1) / farness, rtol=1e-8)
 
 
-def test_weights_over_twelve_orders_of_magnitude_keep_their_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two strong groups with a weak bridge: the Laplacian in floating point is singular but for its rounding.
-    strong = [(f"{side}{i}", f"{side}{j}", 1e6) for side in "ab" for i in range(6) for j in range(i)]
+def test_weights_over_twelve_orders_of_magnitude_keep_their_digits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two strong groups with a weak bridge: the Laplacian in floating point is singular but for its
+    # rounding.
+    strong = [
+        (f"{side}{i}", f"{side}{j}", 1e6) for side in "ab" for i in range(6) for j in range(i)
+    ]
     graph = Graph.from_edges([*strong, ("a0", "b0", 1e-6)])
     within, bridge = 2.0 / 6.0 / 1e6, 1e6
-    expected = {"a0": 11 / (5 * within + 6 * bridge + 5 * within), "a1": 11 / (5 * within + 6 * (bridge + within))}
+    expected = {
+        "a0": 11 / (5 * within + 6 * bridge + 5 * within),
+        "a1": 11 / (5 * within + 6 * (bridge + within)),
+    }
     for found in (current_flow(graph), compiled(graph, monkeypatch)):
         assert found.values[graph.index("a0")] == pytest.approx(expected["a0"], rel=1e-9)
         assert found.values[graph.index("a1")] == pytest.approx(expected["a1"], rel=1e-9)
@@ -87,14 +101,18 @@ def test_the_inverse_is_made_of_sums_alone() -> None:
     ties += ties.T
     grounded = np.where(np.arange(150) == 7, 1e-6, 0.0)
     inverse = grounded_inverse(ties, grounded)
-    # All current leaves through the one tie to the ground: exactly so only if nothing is lost to cancellation.
+    # All current leaves through the one tie to the ground: exactly so only if nothing is lost to
+    # cancellation.
     np.testing.assert_allclose(grounded @ inverse, 1.0, rtol=1e-12)
     assert (inverse > 0.0).all()
 
 
 @pytest.mark.parametrize(
     "nx_graph",
-    [nx.barabasi_albert_graph(2000, 3, seed=1), nx.convert_node_labels_to_integers(nx.grid_2d_graph(40, 50))],
+    [
+        nx.barabasi_albert_graph(2000, 3, seed=1),
+        nx.convert_node_labels_to_integers(nx.grid_2d_graph(40, 50)),
+    ],
     ids=["hubs", "grid"],
 )
 def test_estimates_lie_within_their_errors(nx_graph: nx.Graph) -> None:
@@ -117,7 +135,10 @@ def test_hubs_are_exact_where_the_rest_is_estimated() -> None:
 
 def test_no_order_of_rows_shows() -> None:
     graph = load("lesmis")
-    rows = [(graph.ids[i], graph.ids[j], w) for (i, j), w in zip(graph.edges, graph.weights, strict=True)]
+    rows = [
+        (graph.ids[i], graph.ids[j], w)
+        for (i, j), w in zip(graph.edges, graph.weights, strict=True)
+    ]
     np.random.default_rng(8).shuffle(rows)
     other = Graph.from_edges([(b, a, w) for a, b, w in rows])
     back = [other.index(node) for node in graph.ids]
@@ -138,7 +159,9 @@ def test_a_unit_of_weight_is_one_of_centrality() -> None:
     graph = load("lesmis")
     for factor in (1e-200, 1e-3, 1e200):
         scaled = Graph.from_arrays(*graph.edges.T, factor * graph.weights, ids=graph.n_nodes)
-        np.testing.assert_allclose(current_flow(scaled).values / factor, current_flow(graph).values, rtol=1e-9)
+        np.testing.assert_allclose(
+            current_flow(scaled).values / factor, current_flow(graph).values, rtol=1e-9
+        )
 
 
 def test_what_an_estimate_cannot_do_is_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -150,7 +173,8 @@ def test_what_an_estimate_cannot_do_is_said(caplog: pytest.LogCaptureFixture) ->
 
 
 @pytest.mark.parametrize(
-    "graph", [Graph.from_edges([]), Graph.from_edges([], nodes="ab"), Graph.from_edges([("a", "b")])]
+    "graph",
+    [Graph.from_edges([]), Graph.from_edges([], nodes="ab"), Graph.from_edges([("a", "b")])],
 )
 def test_tiny_graphs(graph: Graph) -> None:
     expected = graph.degree / max(graph.n_nodes - 1, 1)

@@ -17,7 +17,9 @@ ROWS = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), WEIGHTS)
 
 
 def graph_of(rows, kind="list", **options):
-    first, second, weights = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    first, second, weights = (
+        (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    )
     made = EdgeRows(
         np.array(first, dtype=np.int64),
         np.array(second, dtype=np.int64),
@@ -29,7 +31,10 @@ def graph_of(rows, kind="list", **options):
 
 
 def as_dict(graph):
-    return {tuple(edge): weight for edge, weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)}
+    return {
+        tuple(edge): weight
+        for edge, weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    }
 
 
 def combine(weights, rule):
@@ -37,12 +42,17 @@ def combine(weights, rule):
 
 
 def oracle(rows, rule):
-    """Policies of an edge list, with dictionaries: weights by pair, and the rows times up in one direction and both."""
+    """Policies of an edge list, with dictionaries: weights by pair, and the rows times up in one
+    direction and both.
+    """
     directed = defaultdict(list)
     for k, (i, j, w) in enumerate(rows):
         if i != j:
             directed[i, j].append((k, w))
-    one_way = {pair: (times[0][0], combine([w for _, w in times], rule)) for pair, times in directed.items()}
+    one_way = {
+        pair: (times[0][0], combine([w for _, w in times], rule))
+        for pair, times in directed.items()
+    }
     repeats = sum(len(times) - 1 for times in directed.values())
     if all((j, i) in one_way and one_way[j, i][1] == w for (i, j), (_, w) in one_way.items()):
         return {(i, j): w for (i, j), (_, w) in one_way.items() if i < j}, repeats, 0
@@ -95,7 +105,10 @@ def test_undirected_rows_are_the_same_in_either_direction(rows):
     assert as_dict(graph_of(rows, kind="undirected")) == expected
 
 
-@given(st.lists(st.lists(st.integers(0, 3), min_size=N, max_size=N), min_size=N, max_size=N), st.booleans())
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=N, max_size=N), min_size=N, max_size=N),
+    st.booleans(),
+)
 def test_a_symmetric_matrix_is_taken_and_any_other_added_to_its_transpose(entries, symmetric):
     matrix = np.array(entries)
     matrix = np.maximum(matrix, matrix.T) if symmetric else matrix
@@ -119,7 +132,9 @@ def test_a_matrix_is_symmetric_but_for_rounding(many, monkeypatch):
     matrix = np.array([[0, 1.0], [np.nextafter(1.0, 2.0), 0]])
     assert Graph.from_numpy(matrix).policies == {}
     assert Graph.from_numpy(matrix, asymmetric="error").weights.tolist() == [1.0]
-    assert Graph.from_numpy(matrix + np.array([[0, 1e-11], [0, 0]])).policies == {"asymmetric_pairs_summed": 1}
+    assert Graph.from_numpy(matrix + np.array([[0, 1e-11], [0, 0]])).policies == {
+        "asymmetric_pairs_summed": 1
+    }
 
 
 def test_error_names_the_second_row_and_the_first():
@@ -175,7 +190,9 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     if layout == "both ways":
         first, second = np.concatenate((first, second)), np.concatenate((second, first))
         weights = np.tile(weights, 2)
-    rows = EdgeRows(first, second, weights, NodeIds(range(300)), lambda row: f"row {row}", {"seen": 1})
+    rows = EdgeRows(
+        first, second, weights, NodeIds(range(300)), lambda row: f"row {row}", {"seen": 1}
+    )
 
     def result(many):
         monkeypatch.setattr(fold, "_MANY", many)
@@ -206,6 +223,9 @@ def test_distinct_values():
 
 
 def test_what_is_said_of_policies():
-    assert fold.policy_words("asymmetric_pairs_summed") == "directions dropped, asymmetric pairs summed"
+    assert (
+        fold.policy_words("asymmetric_pairs_summed")
+        == "directions dropped, asymmetric pairs summed"
+    )
     assert fold.policy_words("distances_inverted") == "distances turned into strengths 1/d"
     assert fold.policy_words("comment_lines_skipped") == "comment lines skipped"

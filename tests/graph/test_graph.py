@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from ultrahyperbolic.datasets import karate
 from ultrahyperbolic.graph import Graph, GraphError, as_graph
 
-ANY_ID = st.one_of(st.integers(), st.text(max_size=3), st.tuples(st.integers(0, 3), st.text(max_size=2)), st.booleans())
+ANY_ID = st.one_of(
+    st.integers(),
+    st.text(max_size=3),
+    st.tuples(st.integers(0, 3), st.text(max_size=2)),
+    st.booleans(),
+)
 EDGES = st.lists(st.tuples(ANY_ID, ANY_ID), max_size=20)
 TRIANGLE = [("a", "b", 3), ("b", "c", 1), ("c", "a", 1), ("c", "d", 2)]
 
@@ -60,7 +65,14 @@ def test_neighbor_lists_are_those_of_the_adjacency_and_made_once(edges):
 
 def test_a_graph_cannot_be_changed():
     graph = Graph.from_edges(TRIANGLE)
-    held = (graph.edges, graph.weights, graph.capacities, graph.classes, graph.strength, graph.degree)
+    held = (
+        graph.edges,
+        graph.weights,
+        graph.capacities,
+        graph.classes,
+        graph.strength,
+        graph.degree,
+    )
     for array in (*held, *graph.neighbor_lists):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -88,14 +100,29 @@ def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_fol
 @pytest.mark.parametrize(
     ("edges", "weights", "reason"),
     [
-        ([[0, 3]], [1.0], r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2"),
-        ([[0, 1], [1, 40_000_000]], [1.0, 1.0], r"tie 1 \(from 0\) joins the nodes 1 and 40000000:"),
+        (
+            [[0, 3]],
+            [1.0],
+            r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2",
+        ),
+        (
+            [[0, 1], [1, 40_000_000]],
+            [1.0, 1.0],
+            r"tie 1 \(from 0\) joins the nodes 1 and 40000000:",
+        ),
         ([[-1, 1], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes -1 and 1:"),
         ([[0, 1], [2, 2]], [1.0, 1.0], r"tie 1 \(from 0\) joins the nodes 2 and 2:"),
         ([[1, 0], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes 1 and 0:"),
         ([0, 1], [1.0, 1.0], r"edges must be \[m, 2\] and weights \[m\]"),
-        ([[0, 1], [0, 1]], [1.0, 1.0], "tie 1 .* does not come after the one before: sort them, each once"),
-        *(([[0, 1]], [w], f"tie 0 .* weighs {w:g}: a weight is") for w in (0.0, -1.0, np.nan, np.inf)),
+        (
+            [[0, 1], [0, 1]],
+            [1.0, 1.0],
+            "tie 1 .* does not come after the one before: sort them, each once",
+        ),
+        *(
+            ([[0, 1]], [w], f"tie 0 .* weighs {w:g}: a weight is")
+            for w in (0.0, -1.0, np.nan, np.inf)
+        ),
     ],
 )
 def test_edges_that_are_no_edges_of_the_nodes_are_refused(edges, weights, reason):
@@ -201,7 +228,9 @@ def test_unknown_nodes_are_refused_with_a_hint():
 
 def test_the_fingerprint_is_of_ids_edges_and_weights():
     graph = Graph.from_edges(TRIANGLE, name="one")
-    same = Graph.from_edges([("a", "b", 3), ("c", "b", 1), ("a", "c", 1), ("d", "c", 2)], name="two")
+    same = Graph.from_edges(
+        [("a", "b", 3), ("c", "b", 1), ("a", "c", 1), ("d", "c", 2)], name="two"
+    )
     assert same.with_nodes("abcd").fingerprint == graph.fingerprint
     others = [
         graph.unweighted(),
@@ -211,14 +240,24 @@ def test_the_fingerprint_is_of_ids_edges_and_weights():
         Graph.from_edges([(b"a", "b", 3), ("b", "c", 1), ("c", b"a", 1), ("c", "d", 2)]),
     ]
     assert len({graph, *others}) == 6
-    assert len({Graph.from_edges([(1, 2)]), Graph.from_edges([("1", "2")]), Graph.from_edges([(1.5, 2)])}) == 3
+    assert (
+        len(
+            {
+                Graph.from_edges([(1, 2)]),
+                Graph.from_edges([("1", "2")]),
+                Graph.from_edges([(1.5, 2)]),
+            }
+        )
+        == 3
+    )
     assert Graph.from_edges([(("a", "b"), 0)]) != Graph.from_edges([(("ab",), 0)])
 
 
 def test_the_fingerprint_is_the_same_in_every_process():
     program = (
         "from ultrahyperbolic.graph import Graph;"
-        "print(Graph.from_edges([('a', (1, 'é')), ('a', frozenset('xyz')), (2.5, 'a')]).fingerprint)"
+        "print(Graph.from_edges([('a', (1, 'é')), ('a', frozenset('xyz')), (2.5, "
+        "'a')]).fingerprint)"
     )
     found = {
         subprocess.run(
@@ -230,7 +269,9 @@ def test_the_fingerprint_is_the_same_in_every_process():
         ).stdout.strip()
         for seed in ("1", "2")
     }
-    assert found == {Graph.from_edges([("a", (1, "é")), ("a", frozenset("xyz")), (2.5, "a")]).fingerprint}
+    assert found == {
+        Graph.from_edges([("a", (1, "é")), ("a", frozenset("xyz")), (2.5, "a")]).fingerprint
+    }
 
 
 def test_arrow_and_plain_ids_have_one_fingerprint(tmp_path):
@@ -245,7 +286,10 @@ def test_arrow_and_plain_ids_have_one_fingerprint(tmp_path):
         (Graph.from_edges([], nodes=["x"]), "^graph has one node, 'x'"),
         (Graph.from_edges([("x", "x")], name="loop"), "^loop has one node, 'x'"),
         (Graph.from_edges([], nodes="xy"), "^graph has 2 nodes and no ties"),
-        (Graph.from_edges([("a", "b", 2), ("b", "c", 2), ("a", "c", 2)]), "nothing to order: every pair of its 3"),
+        (
+            Graph.from_edges([("a", "b", 2), ("b", "c", 2), ("a", "c", 2)]),
+            "nothing to order: every pair of its 3",
+        ),
         (Graph.from_edges([("a", "b")]), "nothing to order"),
     ],
 )
@@ -262,10 +306,13 @@ def test_what_orders_a_pair_can_be_trained():
 
 
 def test_describe_and_repr():
-    graph = Graph.from_edges([("a", "b", 2), ("a", "a", 1), ("b", "c", 3), ("b", "c", 4)], nodes="abcd", name="toy")
+    graph = Graph.from_edges(
+        [("a", "b", 2), ("a", "a", 1), ("b", "c", 3), ("b", "c", 4)], nodes="abcd", name="toy"
+    )
     assert repr(graph) == "Graph(n_nodes=4, n_edges=2, source='toy')"
     assert graph.describe() == (
-        "toy: 4 nodes, 2 ties, weights from 2 to 7; self loops dropped: 1; repeated rows summed: 1; isolated nodes: 1"
+        "toy: 4 nodes, 2 ties, weights from 2 to 7; self loops dropped: 1; repeated rows summed: "
+        "1; isolated nodes: 1"
     )
     assert Graph.from_edges([("a", "b")]).describe() == "graph: 2 nodes, 1 tie, every weight 1"
     assert Graph.from_edges([], nodes="a").describe() == "graph: 1 node, 0 ties; isolated nodes: 1"
@@ -274,11 +321,18 @@ def test_describe_and_repr():
 def test_a_graph_survives_pickling():
     graph = Graph.from_edges(TRIANGLE, nodes={"a": 1, "b": 2, "c": 3, "d": 4}, name="toy")
     again = pickle.loads(pickle.dumps(graph))
-    assert (again, again.labels, again.policies, again.source) == (graph, graph.labels, graph.policies, "toy")
+    assert (again, again.labels, again.policies, again.source) == (
+        graph,
+        graph.labels,
+        graph.policies,
+        "toy",
+    )
 
 
 def test_only_numpy_and_torch_are_needed(tmp_path):
-    """On a machine with nothing else the rooms import, and graphs are built from edges, arrays and bundled data."""
+    """On a machine with nothing else the rooms import, and graphs are built from edges, arrays and
+    bundled data.
+    """
     program = """
 import sys
 class Refuse:
@@ -299,7 +353,9 @@ except ImportError as error:
 """
     path = tmp_path / "small.txt"
     path.write_text("1 2 3\n2 3 1\n")
-    done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True
+    )
     lines = done.stdout.splitlines()
     assert lines[0] == karate().fingerprint
     assert lines[1] == "Graph(n_nodes=2, n_edges=1) " * 2 + "Graph(n_nodes=2, n_edges=1)"

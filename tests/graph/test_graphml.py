@@ -31,7 +31,9 @@ def read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def read(content, **options):
-        (tmp_path / "g.graphml").write_bytes(content.encode() if isinstance(content, str) else content)
+        (tmp_path / "g.graphml").write_bytes(
+            content.encode() if isinstance(content, str) else content
+        )
         return read_graph("g.graphml", **options)
 
     return read
@@ -43,7 +45,11 @@ def test_nodes_edges_weights_and_labels(read):
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.weights.tolist() == [3.5, 1]
     assert graph.labels == {"007": "Bond & Co", "b": "Bee"}
-    assert graph.policies == {"missing_weights_set_to_1": 1, "repeated_rows_summed": 1, "isolated_nodes": 1}
+    assert graph.policies == {
+        "missing_weights_set_to_1": 1,
+        "repeated_rows_summed": 1,
+        "isolated_nodes": 1,
+    }
     assert graph.source == "g.graphml"
 
 
@@ -51,26 +57,40 @@ def test_the_weight_may_be_another_attribute_or_none(read):
     content = HEAD + KEYS + BODY.format(direction="undirected")
     with pytest.warns(UserWarning, match="the weights are called 'cost'"):
         assert read(content, weight="cost").weights.tolist() == [11, 7]
-    assert read(content, weight="cost", weights_are_distances=True).weights.tolist() == [1 / 7 + 1 / 4, 1 / 7]
+    assert read(content, weight="cost", weights_are_distances=True).weights.tolist() == [
+        1 / 7 + 1 / 4,
+        1 / 7,
+    ]
     assert read(content, weight=False, repeated="max").weights.tolist() == [1, 1]
     with pytest.raises(GraphError, match=r"no attribute 'colour'; they have 'weight', 'cost'"):
         read(content, weight="colour")
-    assert read(HEAD + BODY.format(direction="undirected"), repeated="max").weights.tolist() == [1, 1]
+    assert read(HEAD + BODY.format(direction="undirected"), repeated="max").weights.tolist() == [
+        1,
+        1,
+    ]
 
 
 KEY = '<key id="{0}" for="edge" attr.name="{0}" attr.type="{1}"><default>3</default></key>\n'
 EDGES = (
     '<graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>'
-    '<edge source="a" target="b"><data key="value">2.5</data></edge><edge source="b" target="c"/></graph></graphml>'
+    '<edge source="a" target="b"><data key="value">2.5</data></edge><edge source="b" '
+    'target="c"/></graph></graphml>'
 )
 
 
 def test_the_only_attribute_of_numbers_is_the_weight(read):
     others = KEY.format("year", "int") + KEY.format("kind", "string")
-    with pytest.warns(UserWarning, match=r"^g.graphml: the weight is taken to be 'value': .*weight='value'"):
-        assert read(HEAD + KEY.format("value", "double") + others + EDGES).weights.tolist() == [2.5, 3]
+    with pytest.warns(
+        UserWarning, match=r"^g.graphml: the weight is taken to be 'value': .*weight='value'"
+    ):
+        assert read(HEAD + KEY.format("value", "double") + others + EDGES).weights.tolist() == [
+            2.5,
+            3,
+        ]
     assert read(HEAD + others + EDGES).weights.tolist() == [1, 1]
-    with pytest.raises(GraphError, match=r"^g.graphml: the weight may be 'value' or 'calls': name it"):
+    with pytest.raises(
+        GraphError, match=r"^g.graphml: the weight may be 'value' or 'calls': name it"
+    ):
         read(HEAD + KEY.format("value", "double") + KEY.format("calls", "long") + EDGES)
 
 
@@ -96,7 +116,10 @@ def test_the_first_graph_alone_says_what_directions_mean(read, direction):
     second = f'<graph edgedefault="{other}"><node id="z"/></graph>\n'
     inner = f'<node id="c"><graph edgedefault="{other}"/></node>'
     expected = read(one)
-    for content in (one.replace("</graphml>", second + "</graphml>"), one.replace('<node id="c"/>', inner)):
+    for content in (
+        one.replace("</graphml>", second + "</graphml>"),
+        one.replace('<node id="c"/>', inner),
+    ):
         graph = read(content)
         assert graph.weights.tolist() == expected.weights.tolist()
         assert ("asymmetric_pairs_summed" in graph.policies) == (direction == "directed")
@@ -106,12 +129,16 @@ def test_the_first_graph_alone_says_what_directions_mean(read, direction):
 def test_what_networkx_writes_comes_back(read, compress, tmp_path):
     original = nx.les_miserables_graph()
     nx.write_graphml(original, tmp_path / "lesmis.graphml")
-    assert read(compress((tmp_path / "lesmis.graphml").read_bytes())) == Graph.from_networkx(original)
+    assert read(compress((tmp_path / "lesmis.graphml").read_bytes())) == Graph.from_networkx(
+        original
+    )
 
 
 def test_what_igraph_writes_comes_back(tmp_path):
     igraph = pytest.importorskip("igraph", reason="igraph is not installed")
-    original = igraph.Graph([(0, 1), (1, 2)], vertex_attrs={"name": ["x", "y", "z"]}, edge_attrs={"weight": [2, 3]})
+    original = igraph.Graph(
+        [(0, 1), (1, 2)], vertex_attrs={"name": ["x", "y", "z"]}, edge_attrs={"weight": [2, 3]}
+    )
     original.write_graphml(str(tmp_path / "g.graphml"))
     graph = read_graph(tmp_path / "g.graphml")
     assert graph.labels == {"n0": "x", "n1": "y", "n2": "z"}
@@ -124,14 +151,26 @@ BAD = [
     (HEAD + "<graph>", r"line 3: this is not well-formed XML: no element found"),
     (HEAD + "<graph></graphml>", r"line 3: this is not well-formed XML: mismatched tag"),
     ("<svg/>", r"line 1: the document is <svg>, not <graphml>"),
-    (HEAD + NODES + '<edge source="a" target="z"/></graph></graphml>', r"line 5: the edge ends in 'z'"),
+    (
+        HEAD + NODES + '<edge source="a" target="z"/></graph></graphml>',
+        r"line 5: the edge ends in 'z'",
+    ),
     (HEAD + NODES + '<edge source="a"/></graph></graphml>', r"line 5: <edge> has no target"),
     (HEAD + NODES + '<node id="a"/></graph></graphml>', r"line 5: node 'a' is declared twice"),
     (HEAD + NODES + "<node/></graph></graphml>", r"line 5: <node> has no id"),
     (HEAD + NODES + "<hyperedge/></graph></graphml>", r"line 5: a hyperedge"),
-    (HEAD + KEYS + NODES + EDGE.format("x") + "</graph></graphml>", r"line 9: the weight 'x' is not a number"),
-    (HEAD + KEYS + NODES + EDGE.format("nan") + "</graph></graphml>", r"line 9 \('a' - 'b'\): the weight is nan"),
-    (HEAD + KEYS + NODES + EDGE.format("0") + "</graph></graphml>", r"line 9 \('a' - 'b'\): the weight is 0"),
+    (
+        HEAD + KEYS + NODES + EDGE.format("x") + "</graph></graphml>",
+        r"line 9: the weight 'x' is not a number",
+    ),
+    (
+        HEAD + KEYS + NODES + EDGE.format("nan") + "</graph></graphml>",
+        r"line 9 \('a' - 'b'\): the weight is nan",
+    ),
+    (
+        HEAD + KEYS + NODES + EDGE.format("0") + "</graph></graphml>",
+        r"line 9 \('a' - 'b'\): the weight is 0",
+    ),
 ]
 
 
@@ -153,4 +192,6 @@ def test_bad_graphml_is_refused_with_its_line(read, content, message):
 )
 def test_document_types_and_so_entities_are_refused(read, doctype):
     with pytest.raises(GraphError, match="a document type is declared"):
-        read(f'<?xml version="1.0"?>\n{doctype}\n<graphml><graph><node id="&b;"/></graph></graphml>')
+        read(
+            f'<?xml version="1.0"?>\n{doctype}\n<graphml><graph><node id="&b;"/></graph></graphml>'
+        )

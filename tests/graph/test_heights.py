@@ -1,4 +1,6 @@
-"""Heights, trophic levels and shares of the flow against dense solves and graphs whose answer is known."""
+"""Heights, trophic levels and shares of the flow against dense solves and graphs whose answer is
+known.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def test_heights_are_those_of_a_dense_solve(seed, alpha):
     wanted = spring_rank(matrix_of(n, arcs, weights), alpha)
     assert heights(n, arcs, weights, by_rank=False, alpha=alpha) == pytest.approx(wanted, abs=1e-6)
     # Twice the mean place of a weight among all: places from 1, equal weights share theirs.
-    ranks = [(2.0 * (weights < w).sum() + (weights == w).sum() + 1.0) / (len(weights) + 1) for w in weights]
+    ranks = [
+        (2.0 * (weights < w).sum() + (weights == w).sum() + 1.0) / (len(weights) + 1)
+        for w in weights
+    ]
     wanted = spring_rank(matrix_of(n, arcs, ranks), alpha)
     assert heights(n, arcs, weights, alpha=alpha) == pytest.approx(wanted, abs=1e-6)
 
@@ -81,14 +86,18 @@ def test_a_tie_points_down_and_a_node_without_ties_is_at_0():
 def test_only_the_order_of_the_weights_counts_by_rank():
     n, arcs, weights = drawn(1)
     assert np.array_equal(heights(n, arcs, weights), heights(n, arcs, weights**3))
-    assert not np.allclose(heights(n, arcs, weights, by_rank=False), heights(n, arcs, weights**3, by_rank=False))
+    assert not np.allclose(
+        heights(n, arcs, weights, by_rank=False), heights(n, arcs, weights**3, by_rank=False)
+    )
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_very_small_and_large_weights_have_the_same_shares(unit):
     n, arcs, weights = drawn(1)
     assert flow(n, arcs, weights * unit) == pytest.approx(flow(n, arcs, weights), abs=1e-12)
-    assert trophic_levels(n, arcs, weights * unit) == pytest.approx(trophic_levels(n, arcs, weights), abs=1e-6)
+    assert trophic_levels(n, arcs, weights * unit) == pytest.approx(
+        trophic_levels(n, arcs, weights), abs=1e-6
+    )
 
 
 def test_a_ring_is_level_and_circulates():
@@ -133,7 +142,9 @@ def test_shares_of_the_flow_by_their_definition(seed):
                 split += net**2 / both
     found = flow(n, arcs, weights)
     assert found.down + found.circulation + found.returned == pytest.approx(1.0, abs=1e-12)
-    assert found[:3] == pytest.approx((down / total, (split - down) / total, 1.0 - split / total), abs=1e-9)
+    assert found[:3] == pytest.approx(
+        (down / total, (split - down) / total, 1.0 - split / total), abs=1e-9
+    )
     gaps = h[arcs[:, 0]] - h[arcs[:, 1]] - 1.0
     assert found.incoherence == pytest.approx((weights * gaps**2).sum() / total, abs=1e-9)
 

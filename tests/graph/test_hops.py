@@ -26,7 +26,9 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-@pytest.mark.parametrize("few", [hops._FEW, 0, 1 << 20], ids=["as it is", "edge by edge", "all edges of a level"])
+@pytest.mark.parametrize(
+    "few", [hops._FEW, 0, 1 << 20], ids=["as it is", "edge by edge", "all edges of a level"]
+)
 def test_hops_are_shortest_paths(graph, few, monkeypatch):
     monkeypatch.setattr(hops, "_FEW", few)
     monkeypatch.setattr(hops, "_NODES", 7)
@@ -50,9 +52,13 @@ def test_a_source_may_be_given_twice():
 
 
 def test_long_paths_are_followed_by_their_ends_alone(monkeypatch):
-    """Not all edges for each of 5,000 levels: no more than twice what a search from each source looks at."""
+    """Not all edges for each of 5,000 levels: no more than twice what a search from each source
+    looks at.
+    """
     seen, reduce = [], np.bitwise_or.reduceat
-    spying = SimpleNamespace(reduceat=lambda *a: seen.append(len(a[0])) or reduce(*a), at=np.bitwise_or.at)
+    spying = SimpleNamespace(
+        reduceat=lambda *a: seen.append(len(a[0])) or reduce(*a), at=np.bitwise_or.at
+    )
     monkeypatch.setattr(np, "bitwise_or", spying)
     graph = Graph.from_arrays(np.arange(4999), np.arange(1, 5000))
     found = hops_from(graph, np.arange(64))
@@ -65,7 +71,9 @@ def test_no_sources_and_no_nodes():
     assert hops_from(Graph.from_arrays([], [], ids=0), np.empty(0, np.int64)).shape == (0, 0)
 
 
-@pytest.mark.parametrize("edges", [np.stack((np.zeros(8000, int), np.arange(1, 8001))), None], ids=["star", "random"])
+@pytest.mark.parametrize(
+    "edges", [np.stack((np.zeros(8000, int), np.arange(1, 8001))), None], ids=["star", "random"]
+)
 def test_memory_is_bounded(edges):
     if edges is None:
         edges = np.random.default_rng(0).integers(0, 4000, (2, 60_000))

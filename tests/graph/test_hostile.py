@@ -90,23 +90,34 @@ BOMBS = {
     "quoted rows": lambda: gzip.compress(filled(b'"a"  b\n')),
     "quotes and comment letters": lambda: gzip.compress(filled(b'"" #\n')),
     "edges": lambda: gzip.compress(filled(b'<edge source="a" target="b"/>', *GRAPHML.split(b"%s"))),
-    "nodes of JSON": lambda: gzip.compress(filled(b"{},", b'{"nodes": [', b'{}], "links": []}', MOST // 4)),
+    "nodes of JSON": lambda: gzip.compress(
+        filled(b"{},", b'{"nodes": [', b'{}], "links": []}', MOST // 4)
+    ),
     "nodes of GEXF": lambda: gzip.compress(
         GEXF.replace(b'<node id="a"/>', b"".join(b'<node id="%d"/>' % k for k in range(200_000)))
     ),
     "edges of GML": lambda: gzip.compress(
-        filled(b"edge[source 1 target 2]", b"graph [ multigraph 1 node[id 1] node[id 2]", b"]", MOST // 4)
+        filled(
+            b"edge[source 1 target 2]",
+            b"graph [ multigraph 1 node[id 1] node[id 2]",
+            b"]",
+            MOST // 4,
+        )
     ),
     "a matrix": lambda: gzip.compress(
         b"%%MatrixMarket matrix array real general\n2000 2000\n" + b"1\n" * 4_000_000
     ),
     "texts of Parquet": lambda: parquet({"a": repeated("x", ROWS), "b": repeated("y", ROWS)}),
-    "numbers of Parquet": lambda: parquet({"a": np.zeros(ROWS), "b": np.ones(ROWS), "w": np.ones(ROWS)}),
+    "numbers of Parquet": lambda: parquet(
+        {"a": np.zeros(ROWS), "b": np.ones(ROWS), "w": np.ones(ROWS)}
+    ),
     "texts of Parquet, each the beginning of the next": lambda: parquet(
-        {"a": ["x" * 60_000] * 4000, "b": ["y"] * 4000}, use_dictionary=False, data_page_size=1 << 28,
+        {"a": ["x" * 60_000] * 4000, "b": ["y"] * 4000},
+        use_dictionary=False,
+        data_page_size=1 << 28,
         column_encoding={"a": "DELTA_BYTE_ARRAY", "b": "PLAIN"},
     ),
-}  # fmt: skip
+}
 ONE_OF_EACH_KIND = ["rows", "edges", "a matrix", "texts of Parquet"]
 READ = """
 import sys
@@ -124,7 +135,9 @@ for path in sys.argv[1:]:
 
 @ON_LINUX
 @pytest.mark.parametrize(
-    "bombs", [ONE_OF_EACH_KIND, *(pytest.param([name], marks=pytest.mark.slow) for name in BOMBS)], ids=str
+    "bombs",
+    [ONE_OF_EACH_KIND, *(pytest.param([name], marks=pytest.mark.slow) for name in BOMBS)],
+    ids=str,
 )
 def test_small_files_take_less_than_a_gibibyte(bombs):
     """Files read one after another: the most that was held until then, in MiB, after each."""
@@ -132,7 +145,9 @@ def test_small_files_take_less_than_a_gibibyte(bombs):
         content = BOMBS[bomb]()
         assert len(content) < 1 << 20
         Path(bomb).write_bytes(content)
-    child = subprocess.run([sys.executable, "-c", READ, *bombs], capture_output=True, text=True, check=True)
+    child = subprocess.run(
+        [sys.executable, "-c", READ, *bombs], capture_output=True, text=True, check=True
+    )
     held = dict(zip(bombs, map(int, child.stdout.split()), strict=True))
     assert all(50 < mib < 1024 for mib in held.values()), (held, child.stderr)
 
@@ -140,7 +155,9 @@ def test_small_files_take_less_than_a_gibibyte(bombs):
 def test_more_than_a_small_file_may_hold_is_refused_before_it_is_held():
     line = what_it_gets(gzip.compress(filled(b"a b\n") + b"a b\n" * 100))
     assert line.startswith("`graph: ")
-    assert "compressed bytes hold more than 16 MiB: decompress the file first if that is meant" in line
+    assert (
+        "compressed bytes hold more than 16 MiB: decompress the file first if that is meant" in line
+    )
 
 
 def test_what_is_decompressed_first_is_read():
@@ -156,7 +173,10 @@ def test_a_page_header_that_promises_too_much_is_refused():
         damaged = bytearray(PARQUET)
         damaged[at : at + 5] = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
         line = what_it_gets(bytes(damaged))
-        assert line.startswith("`graph: the Parquet file is damaged") or "unpack to more than 16 MiB" in line
+        assert (
+            line.startswith("`graph: the Parquet file is damaged")
+            or "unpack to more than 16 MiB" in line
+        )
 
 
 def test_a_list_in_a_header_that_promises_too_much_is_refused():
@@ -176,7 +196,9 @@ def test_long_columns_of_fixed_width_are_refused():
 def test_what_is_no_plain_file_is_refused():
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/zero"):
-        with pytest.raises(GraphError, match=f"^{path}: not a regular file: graphs are read more than once"):
+        with pytest.raises(
+            GraphError, match=f"^{path}: not a regular file: graphs are read more than once"
+        ):
             read_graph(path)
         Path("graph").write_text("a b\n")
         with pytest.raises(GraphError, match=f"^{path}: not a regular file"):
@@ -214,7 +236,9 @@ def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
 
 
 @given(
-    entries=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12),
+    entries=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12
+    ),
     layout=st.sampled_from(["coordinate", "array"]),
     symmetry=st.sampled_from(["general", "symmetric"]),
     field=st.sampled_from(["real", "integer", "pattern"]),
@@ -228,9 +252,13 @@ def test_matrices_are_as_scipy_reads_them(tmp_path_factory, entries, layout, sym
         matrix = np.maximum(matrix, matrix.T)
     if layout == "array" and field == "pattern":
         field = "real"
-    scipy.io.mmwrite(path, matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry, field=field)
+    scipy.io.mmwrite(
+        path, matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry, field=field
+    )
     again = scipy.io.mmread(path, spmatrix=False)
-    expected = Graph.from_numpy(again if layout == "array" else again.toarray(), ids=[str(k) for k in range(1, 7)])
+    expected = Graph.from_numpy(
+        again if layout == "array" else again.toarray(), ids=[str(k) for k in range(1, 7)]
+    )
     graph = read_graph(path)
     assert graph == expected
     assert graph.policies == expected.policies
@@ -248,9 +276,18 @@ def graph_or_line(path):
 
 
 MAGIC = [
-    b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml version='1.0'?>", b"<gexf>", b"graph [",
-    b'{"nodes": [', b"a,b,1\n", b'"a" b\n',
-]  # fmt: skip
+    b"",
+    b"PAR1",
+    b"\x1f\x8b\x08",
+    b"\x28\xb5\x2f\xfd",
+    MATRIX,
+    b"<?xml version='1.0'?>",
+    b"<gexf>",
+    b"graph [",
+    b'{"nodes": [',
+    b"a,b,1\n",
+    b'"a" b\n',
+]
 
 
 @given(start=st.sampled_from(MAGIC), rest=st.binary(max_size=300))
@@ -263,7 +300,11 @@ def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
 
 @pytest.mark.parametrize(
     "content",
-    ["graph []", '{"nodes": [], "links": []}', "<graphml><graph edgedefault='undirected'/></graphml>"],
+    [
+        "graph []",
+        '{"nodes": [], "links": []}',
+        "<graphml><graph edgedefault='undirected'/></graphml>",
+    ],
     ids=["GML", "JSON", "GraphML"],
 )
 def test_a_file_without_a_node_is_refused(tmp_path, content):
@@ -272,7 +313,9 @@ def test_a_file_without_a_node_is_refused(tmp_path, content):
     assert graph_or_line(path) == f"{path}: no nodes found"
 
 
-WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
+WORDS = st.sampled_from(
+    ["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"]
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*is taken for a header", "ignore:.*has numbers, but too few")
@@ -287,17 +330,18 @@ def test_any_text_is_a_graph_or_one_line(tmp_path_factory, words):
 def test_nothing_that_is_read_can_run_code():
     """No module of the package unpickles or evaluates anything that it reads.
 
-    Processes of one training exchange objects, as torch.distributed does; they read no file with that.
+    Processes of one training exchange objects, as torch.distributed does; they read no file with
+    that.
     """
     package = Path(need("ultrahyperbolic", "this test").__file__).parent
-    ways = (
-        r"(import|from) (pickle|marshal|shelve|dill|joblib|yaml)\b|torch\.load\(|allow_pickle|(?<![\w.])(eval|exec)\("
-    )
+    ways = r"(import|from) (pickle|marshal|shelve|dill|joblib|yaml)\b|torch\.load\(|allow_pickle|(?<![\w.])(eval|exec)\("
     assert re.search(ways, "torch.load(path)")
     between_processes = package / "engines" / "communicator.py"
     assert not re.search(r"open\(|read_(bytes|text)", between_processes.read_text(encoding="utf-8"))
     for path in set(package.rglob("*.py")) - {between_processes}:
-        found = [line for line in path.read_text(encoding="utf-8").splitlines() if re.search(ways, line)]
+        found = [
+            line for line in path.read_text(encoding="utf-8").splitlines() if re.search(ways, line)
+        ]
         assert found == [], f"{path}: {found}"
 
 

@@ -114,12 +114,16 @@ def test_half_a_character_in_labels_and_attributes_is_refused():
         graph.with_nodes({"b": HALF, "c": "C"})
     with pytest.raises(GraphError, match=r"the city 'a\\ud800' holds half a character"):
         graph.with_nodes(["b", "c"], {"city": ["Rome", HALF]})
-    with pytest.raises(GraphError, match=r"the name of an attribute 'a\\ud800' holds half a character"):
+    with pytest.raises(
+        GraphError, match=r"the name of an attribute 'a\\ud800' holds half a character"
+    ):
         graph.with_nodes(["b", "c"], {HALF: ["Rome", "Oslo"]})
 
 
 def test_a_file_whose_name_is_no_text_is_refused():
-    with pytest.raises(GraphError, match=r"the graph: the file name 't\\udcff.csv' holds half a character"):
+    with pytest.raises(
+        GraphError, match=r"the graph: the file name 't\\udcff.csv' holds half a character"
+    ):
         read_graph("t\udcff.csv")
 
 

@@ -13,7 +13,10 @@ import pytest
 
 from ultrahyperbolic.graph import Graph, GraphError, read_graph
 
-GEXF = '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph defaultedgetype="{}">{}</graph></gexf>'
+GEXF = (
+    '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph '
+    'defaultedgetype="{}">{}</graph></gexf>'
+)
 GEXF_NODES = '<nodes><node id="a" label="Ann"/><node id="b"/><node id="007"/></nodes>'
 
 
@@ -62,7 +65,9 @@ def named(graph):
 
 
 @pytest.mark.parametrize("format", WRITERS)
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, lambda data: pa.Codec("zstd").compress(data).to_pybytes()])
+@pytest.mark.parametrize(
+    "compress", [bytes, gzip.compress, lambda data: pa.Codec("zstd").compress(data).to_pybytes()]
+)
 def test_what_networkx_writes_comes_back(read, format, compress):
     original = nx.les_miserables_graph()
     graph = read(compress(WRITERS[format](original)))
@@ -85,7 +90,9 @@ def test_directions_are_summed_or_refused_as_those_of_graphml(read, format):
 
 @pytest.mark.parametrize("format", WRITERS)
 def test_parallel_edges_are_repeated_rows(read, format):
-    original = nx.MultiGraph([("a", "b", {"weight": 1.0}), ("b", "a", {"weight": 2.0}), ("b", "c", {"weight": 4.0})])
+    original = nx.MultiGraph(
+        [("a", "b", {"weight": 1.0}), ("b", "a", {"weight": 2.0}), ("b", "c", {"weight": 4.0})]
+    )
     content = WRITERS[format](original)
     assert read(content).weights.tolist() == [3, 4]
     assert read(content).policies == {"repeated_rows_summed": 1}
@@ -94,13 +101,16 @@ def test_parallel_edges_are_repeated_rows(read, format):
 
 def test_a_link_that_comes_again_is_not_lost(read):
     links = [{"source": "a", "target": "b", "weight": 2, "key": 0}] * 3
-    graph = read(json.dumps({"multigraph": False, "nodes": [{"id": "a"}, {"id": "b"}], "links": links}))
+    graph = read(
+        json.dumps({"multigraph": False, "nodes": [{"id": "a"}, {"id": "b"}], "links": links})
+    )
     assert (graph.weights.tolist(), graph.policies) == ([6], {"repeated_rows_summed": 2})
 
 
 def test_ids_and_labels_of_gml(read):
     text = (
-        'Creator "by hand"\nVersion 1\n# a comment\ngraph\n[\n  node\n  [ id 7 label "é &amp; B" ]\n  node [ id 3 ]\n'
+        'Creator "by hand"\nVersion 1\n# a comment\ngraph\n[\n  node\n  [ id 7 label "é &amp; B" '
+        "]\n  node [ id 3 ]\n"
         "  edge [ source 7 target 3 Weight 2.5 ]\n]\n"
     )
     for content in (text, "\ufeff" + text, text.replace("\n", "\r\n")):
@@ -129,7 +139,11 @@ def test_ids_and_labels_of_node_link(read):
     assert graph.weights.tolist() == [2.5, 1]
     assert graph.policies == {"missing_weights_set_to_1": 1}
     # Without ids, nodes are counted, as D3 does.
-    graph = read(json.dumps({"links": [{"source": 0, "target": 1}], "nodes": [{"name": "Ann"}, {"name": "Bob"}]}))
+    graph = read(
+        json.dumps(
+            {"links": [{"source": 0, "target": 1}], "nodes": [{"name": "Ann"}, {"name": "Bob"}]}
+        )
+    )
     assert graph.ids == [0, 1]
     assert graph.labels == {0: "Ann", 1: "Bob"}
 
@@ -140,20 +154,30 @@ def test_the_weight_may_be_another_attribute_or_none(read, format):
     with pytest.warns(UserWarning, match=r"^g: the weight is taken to be 'calls': .*weight=False"):
         assert read(content).weights.tolist() == [5, 6]
     assert read(content, weight="calls").weights.tolist() == [5, 6]
-    assert read(content, weight="calls", weights_are_distances=True).weights.tolist() == [1 / 5, 1 / 6]
+    assert read(content, weight="calls", weights_are_distances=True).weights.tolist() == [
+        1 / 5,
+        1 / 6,
+    ]
     assert read(content, weight=False).weights.tolist() == [1, 1]
-    with pytest.raises(GraphError, match=r"^g: edges have no attribute 'colour'; they have .*'calls'"):
+    with pytest.raises(
+        GraphError, match=r"^g: edges have no attribute 'colour'; they have .*'calls'"
+    ):
         read(content, weight="colour")
     with pytest.raises(GraphError, match="weight is the name of an attribute, not a position"):
         read(content, weight=2)
     with pytest.raises(GraphError, match="delimiter does not apply to"):
         read(content, delimiter=",")
-    content = WRITERS[format](nx.Graph([("a", "b", {"calls": 5.0, "mails": 1}), ("b", "c", {"calls": 6.0})]))
+    content = WRITERS[format](
+        nx.Graph([("a", "b", {"calls": 5.0, "mails": 1}), ("b", "c", {"calls": 6.0})])
+    )
     with pytest.raises(
-        GraphError, match=r"^g: the weight may be 'calls' or 'mails': name it \(weight='calls', --weight"
+        GraphError,
+        match=r"^g: the weight may be 'calls' or 'mails': name it \(weight='calls', --weight",
     ):
         read(content)
-    content = WRITERS[format](nx.Graph([("a", "b", {"year": 2001, "kind": "road"}), ("b", "c", {"year": 2002})]))
+    content = WRITERS[format](
+        nx.Graph([("a", "b", {"year": 2001, "kind": "road"}), ("b", "c", {"year": 2002})])
+    )
     assert read(content).weights.tolist() == [1, 1]
     with pytest.raises(GraphError, match=r"^g: there are no weights to be distances"):
         read(content, weights_are_distances=True)
@@ -165,7 +189,11 @@ def test_bad_weights_are_refused_with_the_nodes(read):
     nodes = [{"id": "a"}, {"id": "b"}]
     for weight in ("much", [1], 10**400):
         with pytest.raises(GraphError, match=r"^g: the weights must be numbers"):
-            read(json.dumps({"nodes": nodes, "links": [{"source": "a", "target": "b", "weight": weight}]}))
+            read(
+                json.dumps(
+                    {"nodes": nodes, "links": [{"source": "a", "target": "b", "weight": weight}]}
+                )
+            )
     with pytest.raises(GraphError, match=r"^g \('a' - 'b'\): the distance is 0;"):
         read(
             json.dumps({"nodes": nodes, "links": [{"source": "a", "target": "b", "weight": 0}]}),
@@ -178,7 +206,9 @@ def test_without_networkx_they_are_refused_by_name(read, format, monkeypatch):
     content = WRITERS[format](nx.path_graph(3))
     monkeypatch.setitem(sys.modules, "networkx", None)
     name = format.split()[0]
-    with pytest.raises(ImportError, match=f"^g: reading {name} needs networkx, .*: pip install networkx$"):
+    with pytest.raises(
+        ImportError, match=f"^g: reading {name} needs networkx, .*: pip install networkx$"
+    ):
         read(content)
 
 
@@ -190,32 +220,53 @@ def test_gml_of_another_encoding_is_read(tmp_path):
 
 BAD = [
     ("graph [ node [ id 1 ]", "g: the GML file is damaged: expected ']', found EOF"),
-    ("graph [ node [ id 1 ] node [ id 1 ] ]", "g: the GML file is damaged: node id 1 is duplicated"),
+    (
+        "graph [ node [ id 1 ] node [ id 1 ] ]",
+        "g: the GML file is damaged: node id 1 is duplicated",
+    ),
     (
         "graph [ node [ id 1 ] edge [ source 1 target 9 ] ]",
         "g: the GML file is damaged: edge #0 has undefined target 9",
     ),
     ("graph [ " + "a [ " * 2000, "g: the GML file is damaged: it is nested too deeply"),
-    (b'graph [\n  node [ id 1 label "\xff" ] ]', "g, line 2: not UTF-8: name the encoding of the file, for example "),
+    (
+        b'graph [\n  node [ id 1 label "\xff" ] ]',
+        "g, line 2: not UTF-8: name the encoding of the file, for example ",
+    ),
     (f'graph [ node [ id "{"x" * 70_000}" ] ]', "g: an id is longer than 64 KiB"),
     ("<gexf/>", "g: the GEXF file is damaged: No <graph> element"),
-    (GEXF.format("undirected", "<nodes>"), "g, line 1: this is not well-formed XML: mismatched tag"),
+    (
+        GEXF.format("undirected", "<nodes>"),
+        "g, line 1: this is not well-formed XML: mismatched tag",
+    ),
     (
         GEXF.format("undirected", GEXF_NODES + '<edges><edge source="a" target="z"/></edges>'),
         "g: an edge ends in 'z', which is not a node of the file",
     ),
-    (GEXF.format("undirected", "<a>" * 200), "g, line 1: more than 100 elements stand within each other"),
+    (
+        GEXF.format("undirected", "<a>" * 200),
+        "g, line 1: more than 100 elements stand within each other",
+    ),
     ('<!DOCTYPE gexf [<!ENTITY a "b">]><gexf>&a;</gexf>', "g, line 1: a document type is declared"),
     ('{"nodes": [', "g: the JSON file is damaged: Expecting value"),
     ('{"nodes": ' + "[" * 200_000, "g: the JSON file is damaged: it is nested too deeply"),
     ('{"nodes": {}, "links": []}', "g: no node-link graph: an object with lists"),
     ('{"nodes": [7], "links": []}', "g: node 0 (from 0) must be an object"),
-    ('{"nodes": [], "links": [{"source": 1}]}', "g: link 0 (from 0) must be an object with source and target"),
+    (
+        '{"nodes": [], "links": [{"source": 1}]}',
+        "g: link 0 (from 0) must be an object with source and target",
+    ),
     ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "g: 1 nodes have the id of another"),
-    ('{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}', "g: an edge ends in 2, which is not a node"),
+    (
+        '{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}',
+        "g: an edge ends in 2, which is not a node",
+    ),
     ('{"nodes": [{"id": NaN}], "links": []}', "g: an id is missing (None or NaN)"),
     ('{"nodes": [{"id": {}}], "links": []}', "g: the JSON file is damaged: "),
-    ('{"nodes": [{"id": null}], "links": []}', "g: the JSON file is damaged: None cannot be a node"),
+    (
+        '{"nodes": [{"id": null}], "links": []}',
+        "g: the JSON file is damaged: None cannot be a node",
+    ),
 ]
 
 
@@ -236,11 +287,16 @@ def test_json_that_is_no_graph_is_named_by_its_suffix(read):
 def test_a_compressed_file_may_hold_a_part_of_what_text_may(read):
     """Objects take many times the memory of the text that makes them."""
     content = b'{"nodes": [' + b'{"id": 1, "name": "x"},' * 300_000 + b'{"id": 2}], "links": []}'
-    with pytest.raises(GraphError, match=r"^g: \d+ compressed bytes hold more than 4 MiB: decompress the file first"):
+    with pytest.raises(
+        GraphError,
+        match=r"^g: \d+ compressed bytes hold more than 4 MiB: decompress the file first",
+    ):
         read(gzip.compress(content))
 
 
-@pytest.mark.parametrize("text", ["graph network 2\nnetwork edge 1\n", "{a} {b} 2\n{b} {c} 1\n", "[ ] 2\n] a 1\n"])
+@pytest.mark.parametrize(
+    "text", ["graph network 2\nnetwork edge 1\n", "{a} {b} 2\n{b} {c} 1\n", "[ ] 2\n] a 1\n"]
+)
 def test_tables_that_begin_like_them_are_tables(read, text):
     assert read(text).columns == (0, 1, 2)
 

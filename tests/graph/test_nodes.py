@@ -49,7 +49,9 @@ def test_without_a_header_columns_have_numbers(ties, tmp_path):
 
 def test_tables_of_pandas_arrow_and_parquet(ties, tmp_path):
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"id": ["a", "b", "c"], "label": ["Ann", None, "Cid"], "age": [1.5, None, 3.0]})
+    frame = pd.DataFrame(
+        {"id": ["a", "b", "c"], "label": ["Ann", None, "Cid"], "age": [1.5, None, 3.0]}
+    )
     frame.to_parquet(tmp_path / "nodes.parquet")
     pa = pytest.importorskip("pyarrow")
     for nodes in (frame, pa.Table.from_pandas(frame), tmp_path / "nodes.parquet"):
@@ -67,7 +69,9 @@ def test_columns_follow_their_nodes():
     assert np.array_equal(other.attributes["age"], [np.nan, 3, 2, 1], equal_nan=True)
     assert other.attributes["city"].tolist() == ["", "z", "y", "x"]
     assert graph.unweighted().attributes["age"].tolist() == [1, 2, 3]
-    assert graph == Graph.from_edges([("a", "b"), ("b", "c")])  # what is said of nodes is no part of the graph
+    assert graph == Graph.from_edges(
+        [("a", "b"), ("b", "c")]
+    )  # what is said of nodes is no part of the graph
     with pytest.raises(ValueError, match="read-only"):
         graph.attributes["age"][0] = 7
     with pytest.raises(GraphError, match="one value per node"):

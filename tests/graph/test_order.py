@@ -62,7 +62,8 @@ def test_a_reordered_graph_is_the_same_graph():
 def test_sums_of_repeated_rows_do_not_depend_on_their_order():
     rows = [("a", "b", w) for w in (0.1, 0.2, 0.3, 1e16, 0.7, 1.3)] + [("b", "c", 1.0)]
     weights = {
-        Graph.from_edges([rows[k] for k in np.random.default_rng(s).permutation(7)]).weights.max() for s in range(20)
+        Graph.from_edges([rows[k] for k in np.random.default_rng(s).permutation(7)]).weights.max()
+        for s in range(20)
     }
     assert len(weights) == 1
 
@@ -80,7 +81,11 @@ def test_every_node_gets_the_same_point_from_rows_in_any_order():
 def test_callbacks_see_nodes_in_the_order_of_the_graph():
     graph, seen = uh.datasets.load("karate"), []
     embedding = uh.embed(
-        graph, iterations=20, stop="iterations", preset="paper", quiet=True,
+        graph,
+        iterations=20,
+        stop="iterations",
+        preset="paper",
+        quiet=True,
         callback=lambda progress: seen.append(progress.state.best[0].copy()),
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(seen[-1][:, : embedding.points.shape[1]], embedding.points)

@@ -17,7 +17,16 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, dialect, encode, fold, formats, read_graph, text
+from ultrahyperbolic.graph import (
+    Graph,
+    GraphError,
+    dialect,
+    encode,
+    fold,
+    formats,
+    read_graph,
+    text,
+)
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
@@ -47,7 +56,10 @@ def write(tmp_path, monkeypatch):
 
 def edges_of(graph):
     nodes = list(graph.ids)
-    return {(nodes[i], nodes[j]): w for (i, j), w in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)}
+    return {
+        (nodes[i], nodes[j]): w
+        for (i, j), w in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    }
 
 
 # Text: how a table may be written
@@ -69,7 +81,8 @@ LAYOUTS = {
     "comments": "# made by hand\n% twice\nann,bob,2\n  # three\nbob,cid,1.5\n\n\nann,dot,3\n#\n",
     "comments and blanks": "# made by hand\nann  bob 2\n  % two\nbob cid 1.5\nann dot 3\n",
     "quotes": '"ann","bob",2\nbob,"cid","1.5"\n"ann",dot,3\n',
-    "quotes and comments": '# "quoted" by 5" hands\n"ann","bob",2\n# more\nbob,cid,1.5\nann,dot,3\n',
+    "quotes and comments": '# "quoted" by 5" hands\n"ann","bob",2\n# '
+    "more\nbob,cid,1.5\nann,dot,3\n",
     "quotes and blanks": '"ann"   "bob"  2\n bob  cid "1.5" \nann dot 3\n',
     "a header": "source,target,weight\nann,bob,2\nbob,cid,1.5\nann,dot,3\n",
     "a header in capitals": "Source\tTarget\tWeight\nann\tbob\t2\nbob\tcid\t1.5\nann\tdot\t3\n",
@@ -83,7 +96,8 @@ LAYOUTS = {
     "decimal commas and tabs": "ann\tbob\t2,0\nbob\tcid\t1,5\nann\tdot\t3,0\n",
     "decimal commas and blanks": "ann bob 2,0\nbob cid 1,5\nann dot 3\n",
     "decimal commas in quotes": '"ann","bob","2"\n"bob","cid","1,5"\n"ann","dot","3,0"\n',
-    "a year first": "year,Person A,Person B,Scenes\n1990,ann,bob,2\n1991,bob,cid,1.5\n1990,ann,dot,3\n",
+    "a year first": "year,Person A,Person "
+    "B,Scenes\n1990,ann,bob,2\n1991,bob,cid,1.5\n1990,ann,dot,3\n",
     "a year first, and no header": "1990,ann,bob,2\n1991,bob,cid,1.5\n1990,ann,dot,3\n",
     "a date first": "day;A;B;n\n3.1.1990;ann;bob;2\n4.1.1990;bob;cid;1,5\n5.1.1990;ann;dot;3\n",
     "the weight between the ends": "ann,2,bob\nbob,1.5,cid\nann,3,dot\n",
@@ -108,7 +122,11 @@ def test_blocks_may_end_anywhere(write, monkeypatch, layout, block):
 @pytest.mark.parametrize("layout", ["tabs", "quotes", "comments"])
 @pytest.mark.parametrize(
     "compress",
-    [gzip.compress, lambda data: pa.Codec("zstd").compress(data).to_pybytes(), lambda data: gzip.compress(data) * 1],
+    [
+        gzip.compress,
+        lambda data: pa.Codec("zstd").compress(data).to_pybytes(),
+        lambda data: gzip.compress(data) * 1,
+    ],
 )
 def test_compression_is_known_by_content(write, layout, compress):
     assert read_graph(write(compress(LAYOUTS[layout].encode()))) == GRAPH
@@ -120,14 +138,18 @@ def test_members_of_a_gzip_file_follow_each_other(write):
 
 
 def test_text_stays_text(write):
-    with pytest.warns(UserWarning, match="1 name differs from another in case or spaces alone, such as 'nan'"):
+    with pytest.warns(
+        UserWarning, match="1 name differs from another in case or spaces alone, such as 'nan'"
+    ):
         graph = read_graph(write("007,7,1\n7,7.0,2\n1e3,1000,1\nnull,NaN,1\nnan,true,1\n"))
     assert graph.ids == ["007", "7", "7.0", "1e3", "1000", "null", "NaN", "nan", "true"]
     assert all(type(node) is str for node in graph.ids)
 
 
 def test_names_that_are_nearly_alike_are_noticed_and_stay_different_nodes(write):
-    with pytest.warns(UserWarning, match="2 names differ .* such as 'bob' from 'Bob': they stay different nodes"):
+    with pytest.warns(
+        UserWarning, match="2 names differ .* such as 'bob' from 'Bob': they stay different nodes"
+    ):
         assert read_graph(write("Bob,Ann\nbob,Ann\nBOB,Cid\n")).n_nodes == 5
     assert read_graph(write("Bob,Ann\nBobby,Ann\n")).n_nodes == 3
 
@@ -146,7 +168,8 @@ def test_columns_by_name_and_by_position(write):
     assert read_graph(name, source=1, target=3, weight=4) == GRAPH
     assert read_graph(name, source="b", target=3, weight="c").capacities.tolist() == [9]
     with pytest.raises(
-        GraphError, match=r"graph.txt: the weight may be 'c' or 'e': name it \(weight='c', --weight 'c'\)"
+        GraphError,
+        match=r"graph.txt: the weight may be 'c' or 'e': name it \(weight='c', --weight 'c'\)",
     ):
         read_graph(name, source="b", target="d")
     assert read_graph(name, source="b", target="d", weight=False).capacities.tolist() == [1]
@@ -176,7 +199,12 @@ def test_bad_options_are_refused(write, options, message):
 
 def test_a_header_is_what_the_caller_says(write):
     assert read_graph(write("ann,bob\nbob,cid\n"), header=True).ids == ["bob", "cid"]
-    assert read_graph(write("source,target\nbob,cid\n"), header=False).ids == ["source", "target", "bob", "cid"]
+    assert read_graph(write("source,target\nbob,cid\n"), header=False).ids == [
+        "source",
+        "target",
+        "bob",
+        "cid",
+    ]
     assert read_graph(write("from\tto\t5\na\tb\t3\n")).n_edges == 2  # a number in it: no header
     assert read_graph(write("a b\n1 2\n2 3\n")).ids == ["1", "2", "3"]
     assert read_graph(write("a 1\n1 2\n2 3\n")).ids == ["a", "1", "2", "3"]
@@ -186,7 +214,11 @@ def test_the_delimiter_is_what_the_caller_says(write):
     name = write("a b,c d\nc d,e f\n")
     assert read_graph(name).ids == ["a b", "c d", "e f"]
     assert read_graph(name, delimiter="whitespace").ids == ["a", "b,c", "c", "d,e"]
-    assert read_graph(write("Smith, J\tDoe, A\nDoe, A\tRoe, B\n")).ids == ["Smith, J", "Doe, A", "Roe, B"]
+    assert read_graph(write("Smith, J\tDoe, A\nDoe, A\tRoe, B\n")).ids == [
+        "Smith, J",
+        "Doe, A",
+        "Roe, B",
+    ]
     assert read_graph(write("a;b;1,5\nc;d;2,5\n"), weight=False).ids == ["a", "b", "c", "d"]
 
 
@@ -217,7 +249,9 @@ def test_comment_letters_may_be_ids(write):
     assert read_graph(write("; c\na b 1\n"), comments=";").n_edges == 1
 
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="\ufeff"), max_size=6)
+CELLS = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="\ufeff"), max_size=6
+)
 IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
 
 
@@ -229,7 +263,9 @@ IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from([64 << 10, 300]),
 )
-def test_what_the_csv_module_writes_comes_back(tmp_path_factory, rows, delimiter, quoting, newline, block):
+def test_what_the_csv_module_writes_comes_back(
+    tmp_path_factory, rows, delimiter, quoting, newline, block
+):
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator=newline).writerows(rows)
     path = tmp_path_factory.mktemp("csv") / "graph.csv"
@@ -241,7 +277,9 @@ def test_what_the_csv_module_writes_comes_back(tmp_path_factory, rows, delimiter
 
 
 def read_by_hand(path, rule):
-    """The same with the csv module and dictionaries: ids, weights by pair, and how often each policy was applied."""
+    """The same with the csv module and dictionaries: ids, weights by pair, and how often each
+    policy was applied.
+    """
     with open(path, newline="") as file:
         rows = [(a.strip(), b.strip(), float(w)) for a, b, w in csv.reader(file, delimiter="\t")]
     ids = {node: k for k, node in enumerate(dict.fromkeys(end for row in rows for end in row[:2]))}
@@ -274,7 +312,10 @@ def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet, se
         "long": lambda k: f"https://example.org/{'x' * (k % 9)}/{k}",
         "letters": lambda k: "é☃𝄞"[k % 3] * (k % 7 + 1) + str(k),
     }[alphabet]
-    weights = [f"{w:.{digits}f}" for w, digits in zip(rng.uniform(1, 9, 3000), rng.integers(0, 18, 3000), strict=True)]
+    weights = [
+        f"{w:.{digits}f}"
+        for w, digits in zip(rng.uniform(1, 9, 3000), rng.integers(0, 18, 3000), strict=True)
+    ]
     ends = rng.integers(0, 60 * (seed + 1), (3000, 2)).tolist()
     rows = "\n".join(f"{name(i)}\t{name(j)}\t{w}" for (i, j), w in zip(ends, weights, strict=True))
     monkeypatch.setattr(text, "_BLOCK", 5_000)
@@ -295,7 +336,8 @@ def test_numbers_are_read_to_the_last_bit(write, number):
 
 
 @pytest.mark.parametrize(
-    "number", ["7", "0,1", "2,50", "123456789012,25", "1e3", "12345678901234567", ",5", "5,", "1,5e-3"]
+    "number",
+    ["7", "0,1", "2,50", "123456789012,25", "1e3", "12345678901234567", ",5", "5,", "1,5e-3"],
 )
 def test_decimal_commas_are_read_to_the_last_bit(write, number):
     expected = float(number.replace(",", "."))
@@ -308,7 +350,9 @@ def test_commas_that_may_stand_before_thousands_are_not_guessed_at(write):
         graph = read_graph(name)
     assert graph.weights.tolist() == [1, 1, 1]
     assert str(graph.columns) == "columns: 1 – 2, no weight (no header: counted from 1)"
-    with pytest.raises(GraphError, match=r"line 1 \('a' - 'b'\): the weight '1,234' is not a number"):
+    with pytest.raises(
+        GraphError, match=r"line 1 \('a' - 'b'\): the weight '1,234' is not a number"
+    ):
         read_graph(name, weight=2)
     assert read_graph(write("a\tb\t1,234\nb\tc\t0,950\n")).weights.tolist() == [1.234, 0.95]
 
@@ -330,31 +374,46 @@ def test_distances_become_strengths(write):
 
 @pytest.mark.parametrize("bad", ["0", "-1", "nan", "inf", "1e-320"])
 def test_bad_distances_are_refused_with_their_line(write, bad):
-    message = rf"^graph.txt, line 6 \('b' - 'd'\): the distance is {float(bad):g}; a distance must be a finite number"
+    message = (
+        rf"^graph.txt, line 6 \('b' - 'd'\): the distance is {float(bad):g}; a distance must be a "
+        r"finite number"
+    )
     with pytest.raises(GraphError, match=message):
         read_graph(write(f"{ROADS}b,d,{bad}\n"), weights_are_distances=True)
 
 
 def test_distances_of_every_format(write):
-    pq.write_table(pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 20.0]}), "graph.parquet")
+    pq.write_table(
+        pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 20.0]}), "graph.parquet"
+    )
     names = [
         write("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 20\n"),
         "graph.parquet",
         write(
-            '<graphml><key id="k" for="edge" attr.name="km"/><graph><node id="a"/><node id="b"/><node id="c"/>'
+            '<graphml><key id="k" for="edge" attr.name="km"/><graph><node id="a"/><node '
+            'id="b"/><node id="c"/>'
             '<edge source="a" target="b"><data key="k">5</data></edge>'
             '<edge source="b" target="c"><data key="k">20</data></edge></graph></graphml>',
             "graph.graphml",
         ),
     ]
     for name, options in zip(names, ({}, {}, {"weight": "km"}), strict=True):
-        assert read_graph(name, weights_are_distances=True, **options).weights.tolist() == [0.2, 0.05]
-    pq.write_table(pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 0.0]}), "graph.parquet")
-    with pytest.raises(GraphError, match=r"^graph.parquet, row 1 \(from 0\) \('b' - 'c'\): the distance is 0;"):
+        assert read_graph(name, weights_are_distances=True, **options).weights.tolist() == [
+            0.2,
+            0.05,
+        ]
+    pq.write_table(
+        pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 0.0]}), "graph.parquet"
+    )
+    with pytest.raises(
+        GraphError, match=r"^graph.parquet, row 1 \(from 0\) \('b' - 'c'\): the distance is 0;"
+    ):
         read_graph("graph.parquet", weights_are_distances=True)
 
 
-@pytest.mark.parametrize("content", ["a b\nb c\n", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"])
+@pytest.mark.parametrize(
+    "content", ["a b\nb c\n", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"]
+)
 def test_without_weights_there_are_no_distances(write, content):
     with pytest.raises(GraphError, match=r"^graph.txt: there are no weights to be distances"):
         read_graph(write(content), weights_are_distances=True)
@@ -369,13 +428,25 @@ BAD = [
     ("ann\nbob\n", "graph.txt: one column; a tie needs two"),
     ("a,b,1\nc,d\ne,f,1\n", "graph.txt, line 2: 2 columns where 3 are expected: 'c,d'"),
     ("a,b\nc,d,1\ne,f,1\n", "graph.txt, line 1: 2 columns where 3 are expected: 'a,b'"),
-    ("source,target\na,b,1\nc,d,1\n", "graph.txt, line 1: the header has 2 columns, the rows have 3"),
+    (
+        "source,target\na,b,1\nc,d,1\n",
+        "graph.txt, line 1: the header has 2 columns, the rows have 3",
+    ),
     ("# x\n\na b 1\n\n c   d\n", "graph.txt, line 5: 2 columns where 3 are expected: 'c d'"),
     ("a,b,1\nc,d,x\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight 'x' is not a number"),
     ("a,b,1\nc,d,\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight '' is not a number"),
-    ("a;b;1.5\nc;d;1,5\ne;f;1\n", "graph.txt, line 2 ('c' - 'd'): the weight '1,5' is not a number"),
-    ("a;b;1,5\nc;d;1.234\ne;f;2,5\n", "graph.txt, line 2 ('c' - 'd'): the weight '1.234' is not a number"),
-    ("source,target,weight\n# c\na,b,1\n\nc,d,nan\n", "graph.txt, line 5 ('c' - 'd'): the weight is nan"),
+    (
+        "a;b;1.5\nc;d;1,5\ne;f;1\n",
+        "graph.txt, line 2 ('c' - 'd'): the weight '1,5' is not a number",
+    ),
+    (
+        "a;b;1,5\nc;d;1.234\ne;f;2,5\n",
+        "graph.txt, line 2 ('c' - 'd'): the weight '1.234' is not a number",
+    ),
+    (
+        "source,target,weight\n# c\na,b,1\n\nc,d,nan\n",
+        "graph.txt, line 5 ('c' - 'd'): the weight is nan",
+    ),
     ("a b 1\n% c\n a   c inf\n", "graph.txt, line 3 ('a' - 'c'): the weight is inf"),
     ("a b 1\nb c -2\n", "graph.txt, line 2 ('b' - 'c'): the weight is -2"),
     ("a b 1\nb c 0\n", "graph.txt, line 2 ('b' - 'c'): the weight is 0;"),
@@ -386,13 +457,20 @@ BAD = [
     ("a,b,1\n  ,c,1\n", "graph.txt, line 2: an id is empty"),
     (
         b"a,b,1\nc,\xff,1\n",
-        "graph.txt, line 2: not UTF-8: name the encoding of the file, for example encoding='latin-1'",
+        "graph.txt, line 2: not UTF-8: name the encoding of the file, for example "
+        "encoding='latin-1'",
     ),
-    ("a b 1\n".encode("utf-16"), "graph.txt: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)"),
+    (
+        "a b 1\n".encode("utf-16"),
+        "graph.txt: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)",
+    ),
     (bytes(100), "graph.txt: not a text file"),
     ("a b 1\n" * 50_000 + "a \0b 1\n", "graph.txt: not a text file"),
     ("a,b,1\n" * 3 + '"c,d,1\ne,f,1\n', "graph.txt, line 4: 1 column where 3 are expected: "),
-    (gzip.compress(b"a b 1\nb c 2\n" * 99)[:-9], "graph.txt: cannot be read: Truncated compressed stream"),
+    (
+        gzip.compress(b"a b 1\nb c 2\n" * 99)[:-9],
+        "graph.txt: cannot be read: Truncated compressed stream",
+    ),
 ]
 
 
@@ -404,10 +482,15 @@ def test_bad_text_is_refused_in_one_line_that_says_where(write, content, message
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8", "utf-8-sig"])
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8", "utf-8-sig"]
+)
 @pytest.mark.parametrize("compressed", [False, True])
 def test_text_of_another_encoding_is_read_as_the_same_text(write, encoding, compressed):
-    text = "source;target;weight\nZoë;Frédéric;2\nFrédéric;Ünal;1,5\n" + '"Zoë; the 2nd";Ünal;3\n' * compressed
+    text = (
+        "source;target;weight\nZoë;Frédéric;2\nFrédéric;Ünal;1,5\n"
+        + '"Zoë; the 2nd";Ünal;3\n' * compressed
+    )
     data = text.encode(encoding)
     graph = read_graph(write(gzip.compress(data) if compressed else data), encoding=encoding)
     assert graph == read_graph(write(text))
@@ -417,7 +500,11 @@ def test_text_of_another_encoding_is_read_as_the_same_text(write, encoding, comp
 def test_a_list_of_nodes_has_the_encoding_of_the_ties(write):
     ties = write("Zoë,Ünal\n".encode("latin-1"))
     nodes = write("id,label\nÜnal,Ü.\nZoë,Z.\nAndré,A.\n".encode("latin-1"), "nodes.csv")
-    assert read_graph(ties, nodes=nodes, encoding="latin-1").labels == {"Ünal": "Ü.", "Zoë": "Z.", "André": "A."}
+    assert read_graph(ties, nodes=nodes, encoding="latin-1").labels == {
+        "Ünal": "Ü.",
+        "Zoë": "Z.",
+        "André": "A.",
+    }
 
 
 LONG = b"a,b\nb,c\n" * 50_000  # more than is looked at before it is read
@@ -426,11 +513,19 @@ LONG = b"a,b\nb,c\n" * 50_000  # more than is looked at before it is read
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        (b"a,b\nb,\xe9\n", "ascii", "graph.txt, line 2: not ascii: name the encoding of the file, for example"),
+        (
+            b"a,b\nb,\xe9\n",
+            "ascii",
+            "graph.txt, line 2: not ascii: name the encoding of the file, for example",
+        ),
         (LONG + b"b,\x81\n", "cp1252", "graph.txt, line 100001: not cp1252: name the encoding"),
         (LONG + b"b,\x81\n", None, "graph.txt, line 100001: not UTF-8: name the encoding"),
         (b"a,b\nb,c+2AA-\n", "utf-7", "graph.txt, line 1: not utf-7"),
-        (b"a,b\nb,c\n", "no-such", "encoding 'no-such' is not known: give one such as 'latin-1' or 'utf-16'"),
+        (
+            b"a,b\nb,c\n",
+            "no-such",
+            "encoding 'no-such' is not known: give one such as 'latin-1' or 'utf-16'",
+        ),
         (b"a,b\nb,c\n", "base64", "encoding 'base64' is not known"),
     ],
 )
@@ -447,7 +542,9 @@ def test_a_line_without_end_is_refused(write, monkeypatch):
 
 
 def test_repeated_rows_are_named_by_line(write):
-    with pytest.raises(GraphError, match=r"^graph.txt, line 4 \('b' - 'a'\).*\(graph.txt, line 2\)"):
+    with pytest.raises(
+        GraphError, match=r"^graph.txt, line 4 \('b' - 'a'\).*\(graph.txt, line 2\)"
+    ):
         read_graph(write("# c\na b 1\nb c 1\nb a 2\n"), repeated="error")
 
 
@@ -463,7 +560,10 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["id,label\nzoe,Zoe Z\nann,Ann\nbob,\ncid,C\ndot,D\n", "zoe\tZoe Z\nann\tAnn\nbob\t\ncid\tC\ndot\tD\n"],
+    [
+        "id,label\nzoe,Zoe Z\nann,Ann\nbob,\ncid,C\ndot,D\n",
+        "zoe\tZoe Z\nann\tAnn\nbob\t\ncid\tC\ndot\tD\n",
+    ],
 )
 def test_a_node_file_gives_order_labels_and_isolated_nodes(write, content):
     nodes = write(content, "nodes.txt")
@@ -480,10 +580,20 @@ def test_node_lists_of_every_kind(write):
     frame = pd.DataFrame({"node": ids, "label": range(5)})
     pq.write_table(pa.Table.from_pandas(frame), "nodes.parquet")
     expected = GRAPH.with_nodes(ids)
-    for nodes in (ids, write("\n".join(ids), "nodes.txt"), frame[["node"]], pa.table({"node": ids})):
+    for nodes in (
+        ids,
+        write("\n".join(ids), "nodes.txt"),
+        frame[["node"]],
+        pa.table({"node": ids}),
+    ):
         graph = read_graph(name, nodes=nodes)
         assert (graph, graph.labels) == (expected, None)
-    for nodes in (frame, pa.Table.from_pandas(frame), dict(zip(ids, range(5), strict=True)), "nodes.parquet"):
+    for nodes in (
+        frame,
+        pa.Table.from_pandas(frame),
+        dict(zip(ids, range(5), strict=True)),
+        "nodes.parquet",
+    ):
         graph = read_graph(name, nodes=nodes)
         assert (graph, graph.labels) == (expected, dict(zip(ids, range(5), strict=True)))
 
@@ -507,14 +617,18 @@ def test_bad_node_lists_are_refused(write, content, message):
 
 
 def test_parquet_keeps_types_and_finds_columns(write):
-    table = pa.table({"weight": [2.0, 1.5], "source": [7, 8], "target": pa.array([8, 9], pa.int32())})
+    table = pa.table(
+        {"weight": [2.0, 1.5], "source": [7, 8], "target": pa.array([8, 9], pa.int32())}
+    )
     pq.write_table(table, write(b"", "graph.parquet"))
     graph = read_graph("graph.parquet")
     assert graph.ids == [7, 8, 9]
     assert all(type(node) is int for node in graph.ids)
     assert graph.weights.tolist() == [2, 1.5]
     assert read_graph("graph.parquet", weight=False).weights.tolist() == [1, 1]
-    text_table = pa.table({"a": pa.array(["ann", "bob", "ann"]).dictionary_encode(), "b": ["bob", "cid", "dot"]})
+    text_table = pa.table(
+        {"a": pa.array(["ann", "bob", "ann"]).dictionary_encode(), "b": ["bob", "cid", "dot"]}
+    )
     pq.write_table(text_table.append_column("n", [[2, 1.5, 3]]), "graph.parquet")
     assert read_graph("graph.parquet") == GRAPH
 
@@ -533,14 +647,19 @@ def test_parquet_keeps_types_and_finds_columns(write):
             {"a": ["x", "y"], "b": ["y", "z"], "weight": [1.0, -1.0]},
             r"row 1 \(from 0\) \('y' - 'z'\): the weight is -1",
         ),
-        ({"a": pa.array([], pa.string()), "b": pa.array([], pa.string())}, "nothing in it but a header"),
+        (
+            {"a": pa.array([], pa.string()), "b": pa.array([], pa.string())},
+            "nothing in it but a header",
+        ),
         ({"a": ["x"]}, "one column"),
     ],
 )
 def test_bad_parquet_is_refused(write, columns, message):
     pq.write_table(pa.table(columns), write(b"", "graph.parquet"))
     if message == "none":
-        assert read_graph("graph.parquet").weights.tolist() == [1]  # a column of nulls holds no numbers
+        assert read_graph("graph.parquet").weights.tolist() == [
+            1
+        ]  # a column of nulls holds no numbers
         return
     with pytest.raises(GraphError, match=f"^graph.parquet.*{message}"):
         read_graph("graph.parquet")
@@ -558,7 +677,9 @@ def test_damaged_parquet_is_refused(write):
 @pytest.mark.parametrize("symmetry", ["symmetric", "general"])
 def test_matrix_market_as_scipy_writes_it(write, layout, symmetry):
     matrix = np.array([[0, 2, 0, 1], [2, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]], dtype=float)
-    scipy.io.mmwrite("graph.mtx", matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry)
+    scipy.io.mmwrite(
+        "graph.mtx", matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry
+    )
     graph = read_graph("graph.mtx")
     assert graph.ids == ["1", "2", "3", "4"]
     assert np.array_equal(graph.adjacency().toarray(), matrix)
@@ -573,7 +694,9 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def test_asymmetric_matrix_market_is_summed_or_refused(write):
-    name = write("%%MatrixMarket matrix coordinate integer general\n% c\n3 3 4\n1 2 1\n2 1 2\n3 1 5\n2 2 9\n")
+    name = write(
+        "%%MatrixMarket matrix coordinate integer general\n% c\n3 3 4\n1 2 1\n2 1 2\n3 1 5\n2 2 9\n"
+    )
     graph = read_graph(name)
     assert edges_of(graph) == {("1", "2"): 3, ("1", "3"): 5}
     assert graph.policies == {"self_loops_dropped": 1, "asymmetric_pairs_summed": 2}
@@ -582,24 +705,63 @@ def test_asymmetric_matrix_market_is_summed_or_refused(write):
 
 
 MATRICES = [
-    ("matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 0\n", r"^graph.txt, line 4 \('.' - '.'\): the weight is 0;"),
-    ("matrix coordinate real general\n3 3 2\n2 1 1\n3 1 -1\n", r"^graph.txt, line 4 \('3' - '1'\): the weight is -1;"),
+    (
+        "matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 0\n",
+        r"^graph.txt, line 4 \('.' - '.'\): the weight is 0;",
+    ),
+    (
+        "matrix coordinate real general\n3 3 2\n2 1 1\n3 1 -1\n",
+        r"^graph.txt, line 4 \('3' - '1'\): the weight is -1;",
+    ),
     (
         "matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n",
         r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
     ),
-    ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: 3 entries are announced and 1 are there"),
-    ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: must be a square matrix.*\(3, 2\)"),
-    ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt, line 1: the entries must be real"),
-    ("matrix coordinate real skew-symmetric\n3 3 1\n2 1 1\n", r"^graph.txt, line 1: skew-symmetric: give a general"),
+    (
+        "matrix coordinate real general\n3 3 3\n2 1 1\n",
+        r"^graph.txt: 3 entries are announced and 1 are there",
+    ),
+    (
+        "matrix coordinate real general\n3 2 1\n2 1 1\n",
+        r"^graph.txt: must be a square matrix.*\(3, 2\)",
+    ),
+    (
+        "matrix coordinate complex general\n3 3 1\n2 1 1 1\n",
+        r"^graph.txt, line 1: the entries must be real",
+    ),
+    (
+        "matrix coordinate real skew-symmetric\n3 3 1\n2 1 1\n",
+        r"^graph.txt, line 1: skew-symmetric: give a general",
+    ),
     ("matrix nonsense\n", r"^graph.txt, line 1: not 'matrix coordinate'"),
-    ("matrix coordinate real general\n% c\n", r"^graph.txt: after the comments a line of sizes is missing"),
-    ("matrix array real general\n2 2 2\n", r"^graph.txt: after the comments a line of sizes is missing"),
-    ("matrix array real general\n2 2\n1\n2\nx\n1\n", r"^graph.txt, line 5: the weight 'x' is not a number"),
-    ("matrix array real symmetric\n2 2\n1\n2\n", r"^graph.txt: 3 entries are announced and 2 are there"),
-    ("matrix array real general\n100000 100000\n1\n", r"^graph.txt: so small a file cannot hold 10000000000 entries"),
-    ("matrix coordinate real general\n9 9 999999999\n1 1 1\n", r"^graph.txt: so small a file cannot hold 999999999"),
-    ("matrix coordinate real general\n99999999 99999999 1\n1 2 1\n", r"^graph.txt: so small .* of 99999999 rows"),
+    (
+        "matrix coordinate real general\n% c\n",
+        r"^graph.txt: after the comments a line of sizes is missing",
+    ),
+    (
+        "matrix array real general\n2 2 2\n",
+        r"^graph.txt: after the comments a line of sizes is missing",
+    ),
+    (
+        "matrix array real general\n2 2\n1\n2\nx\n1\n",
+        r"^graph.txt, line 5: the weight 'x' is not a number",
+    ),
+    (
+        "matrix array real symmetric\n2 2\n1\n2\n",
+        r"^graph.txt: 3 entries are announced and 2 are there",
+    ),
+    (
+        "matrix array real general\n100000 100000\n1\n",
+        r"^graph.txt: so small a file cannot hold 10000000000 entries",
+    ),
+    (
+        "matrix coordinate real general\n9 9 999999999\n1 1 1\n",
+        r"^graph.txt: so small a file cannot hold 999999999",
+    ),
+    (
+        "matrix coordinate real general\n99999999 99999999 1\n1 2 1\n",
+        r"^graph.txt: so small .* of 99999999 rows",
+    ),
 ]
 
 
@@ -645,7 +807,9 @@ def test_progress_is_shown_on_a_terminal(write, terminal, monkeypatch, compresse
 
     monkeypatch.setattr(formats, "choose_columns", slowly)
     content = LAYOUTS["tabs"].encode()
-    assert read_graph(write(gzip.compress(content) if compressed else content), progress=True) == GRAPH
+    assert (
+        read_graph(write(gzip.compress(content) if compressed else content), progress=True) == GRAPH
+    )
     assert "Reading graph" in stderr.getvalue()
 
 
@@ -674,7 +838,10 @@ def test_an_id_may_begin_as_xml_does(tmp_path):
 
 
 def test_bad_rows_are_left_out_on_request_and_counted(write):
-    file = write('who,whom,calls\na,b,2\nb,c\nc,,1\n# note\nd,a,x\nb,d,-1\nc,d,nan\n"c",d,"1.5"\nx,y,1,2\na,d,0\n')
+    file = write(
+        "who,whom,calls\na,b,2\nb,c\nc,,1\n# "
+        'note\nd,a,x\nb,d,-1\nc,d,nan\n"c",d,"1.5"\nx,y,1,2\na,d,0\n'
+    )
     with pytest.raises(GraphError, match="line 3: 2 columns where 3"):
         read_graph(file)
     with pytest.warns(UserWarning, match=r"7 bad rows of 9 left out, the first on line 3"):
@@ -708,9 +875,14 @@ def test_where_no_row_is_bad_skipping_changes_nothing(write):
     assert graph.policies == same.policies == {}
 
 
-@pytest.mark.parametrize("rows", ["a,b,1\nb,c,2\nx\nb,a,1\nc,a,1\n", "who,whom\na,b\nx\nb,a\nc,a\nb,c\n"])
+@pytest.mark.parametrize(
+    "rows", ["a,b,1\nb,c,2\nx\nb,a,1\nc,a,1\n", "who,whom\na,b\nx\nb,a\nc,a\nb,c\n"]
+)
 def test_errors_after_skipped_rows_name_the_right_line(write, rows):
     file = write(rows)
-    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(GraphError, match="line 4"):
+    with (
+        warnings.catch_warnings(record=True, action="always") as said,
+        pytest.raises(GraphError, match="line 4"),
+    ):
         read_graph(file, skip_bad_rows=True, repeated="error")
     assert "the first on line 3" in str(said[0].message)

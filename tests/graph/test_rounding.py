@@ -1,4 +1,6 @@
-"""Weights and sums of them that differ by rounding alone are equal, in whatever order they are given."""
+"""Weights and sums of them that differ by rounding alone are equal, in whatever order they are
+given.
+"""
 
 import random
 
@@ -45,7 +47,9 @@ def test_a_complete_graph_of_weights_that_are_equal_but_for_rounding_has_nothing
 
 
 def test_only_rounding_makes_numbers_equal():
-    weights = np.array([1.0, 1.0 + 1e-11, 5e-324, 1e-323, 2.0**53 - 1, 2.0**52, -1.0, -1.0 - 1e-15, 0.0, np.inf])
+    weights = np.array(
+        [1.0, 1.0 + 1e-11, 5e-324, 1e-323, 2.0**53 - 1, 2.0**52, -1.0, -1.0 - 1e-15, 0.0, np.inf]
+    )
     expected = weights.copy()
     expected[6] = weights[7]
     assert without_rounding(weights).tolist() == expected.tolist()
@@ -62,15 +66,23 @@ def test_equal_strengths_are_equal():
 @pytest.mark.parametrize("factor", [0.01, 1 / 3, 0.7])
 def test_strengths_rank_alike_in_every_unit_and_order_of_rows(factor):
     lesmis = datasets.lesmis()
-    rows = [(lesmis.ids[i], lesmis.ids[j], w) for (i, j), w in zip(lesmis.edges.tolist(), lesmis.weights, strict=True)]
+    rows = [
+        (lesmis.ids[i], lesmis.ids[j], w)
+        for (i, j), w in zip(lesmis.edges.tolist(), lesmis.weights, strict=True)
+    ]
     rank = dict(zip(lesmis.ids, other_ranks(lesmis)["strength_rank"].tolist(), strict=True))
     random.Random(1).shuffle(rows)
     graph = Graph.from_edges([(a, b, factor * w) for a, b, w in rows])
     assert dict(zip(graph.ids, other_ranks(graph)["strength_rank"].tolist(), strict=True)) == rank
-    assert np.array_equal(np.sort(graph.strength), np.sort(graph.reordered(np.arange(77)[::-1]).strength))
+    assert np.array_equal(
+        np.sort(graph.strength), np.sort(graph.reordered(np.arange(77)[::-1]).strength)
+    )
     delta = {node: hash_of(node) for node in lesmis.ids}
     for top in (None, 5, 10):
-        found = [strength_spearman(of, [delta[node] for node in of.ids], top=top) for of in (lesmis, graph)]
+        found = [
+            strength_spearman(of, [delta[node] for node in of.ids], top=top)
+            for of in (lesmis, graph)
+        ]
         assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 

@@ -1,4 +1,6 @@
-"""Ties and classes from distances: their formulas, positivity, and gradients where distances have none."""
+"""Ties and classes from distances: their formulas, positivity, and gradients where distances have
+none.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,12 @@ from torch.func import functional_call, stack_module_state, vmap
 import ultrahyperbolic as uh
 from ultrahyperbolic.nn import ClassDecoder, LinkDecoder
 
-MANIFOLDS = [uh.PseudoHyperboloid(2, 1, -4.0), uh.PseudoHyperboloid(3, 0), uh.PseudoHyperboloid(0, 3, -0.25),
-             uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(2))]  # fmt: skip
+MANIFOLDS = [
+    uh.PseudoHyperboloid(2, 1, -4.0),
+    uh.PseudoHyperboloid(3, 0),
+    uh.PseudoHyperboloid(0, 3, -0.25),
+    uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(2)),
+]
 F64 = torch.float64
 
 
@@ -62,7 +68,10 @@ def test_classes_are_learnt():
     M = uh.PseudoHyperboloid(2, 1, -4.0)
     centres = M.random_near_pole(3, epsilon=1.0, generator=0)
     labels = torch.arange(60) % 3
-    x = M.phi(centres[labels] + 0.05 * torch.randn(60, 4, dtype=F64, generator=torch.Generator().manual_seed(0)))
+    x = M.phi(
+        centres[labels]
+        + 0.05 * torch.randn(60, 4, dtype=F64, generator=torch.Generator().manual_seed(0))
+    )
     decoder = ClassDecoder(M, 3, generator=1, dissimilarity="smoothed", epsilon=1e-2, dtype=F64)
     optimizer = uh.optim.PseudoRiemannianAdam(decoder.parameters(), lr=3e-2)
     for _ in range(150):
@@ -78,7 +87,9 @@ def test_gradients_are_finite_on_the_cone(dissimilarity):
     """Equal points, points on a light ray, antipodes, and points far beyond them."""
     M = uh.PseudoHyperboloid(2, 1)
     x = M.origin(5)
-    y = torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 0], [-1, 0, 0, 0], [-1, 1, 1, 0], [-1, 0, 1e3, 0]]).double()
+    y = torch.tensor(
+        [[1.0, 0, 0, 0], [1, 1, 1, 0], [-1, 0, 0, 0], [-1, 1, 1, 0], [-1, 0, 1e3, 0]]
+    ).double()
     y = M.phi(y)
     links = LinkDecoder(M, dissimilarity=dissimilarity, temperature=1e-3, dtype=F64)
     classes = ClassDecoder(M, 5, dissimilarity=dissimilarity, dtype=F64)

@@ -1,4 +1,6 @@
-"""A table of points: looked up, trained sparsely, saved, copied, moved, compiled, and as an ensemble."""
+"""A table of points: looked up, trained sparsely, saved, copied, moved, compiled, and as an
+ensemble.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +43,19 @@ def test_ids_of_any_shape_give_points(M):
         assert M.check_point(found.detach()).ok
     assert torch.equal(ManifoldEmbedding(6, M, generator=0).weight, table.weight)
     assert not torch.equal(ManifoldEmbedding(6, M, generator=1).weight, table.weight)
-    spread = [(ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin()).norm().item()
-              for s in (0.01, 0.1)]  # fmt: skip
+    spread = [
+        (ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin()).norm().item()
+        for s in (0.01, 0.1)
+    ]
     assert spread[1] > 5 * spread[0]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_sparse_gradient_moves_its_rows_alone_and_as_a_dense_one(name):
     M = uh.PseudoHyperboloid(2, 1, -4.0)
-    sparse, dense = (ManifoldEmbedding(8, M, sparse=s, generator=0, dtype=torch.float64) for s in (True, False))
+    sparse, dense = (
+        ManifoldEmbedding(8, M, sparse=s, generator=0, dtype=torch.float64) for s in (True, False)
+    )
     before = sparse.weight.detach().clone()
     for table in (sparse, dense):
         optimizer = OPTIMIZERS[name](table.parameters())
@@ -60,7 +66,9 @@ def test_a_sparse_gradient_moves_its_rows_alone_and_as_a_dense_one(name):
             optimizer.step()
     moved = (sparse.weight.detach() != before).any(-1)
     assert moved.nonzero().flatten().tolist() == [1, 4]
-    torch.testing.assert_close(sparse.weight.detach(), dense.weight.detach(), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        sparse.weight.detach(), dense.weight.detach(), rtol=1e-12, atol=1e-12
+    )
     assert M.check_point(sparse.weight.detach()).ok
 
 
@@ -81,7 +89,9 @@ def test_it_is_saved_loaded_copied_and_converted():
     assert "5" in repr(table)
 
 
-@pytest.mark.parametrize("convert", [nn.Module.double, lambda table: table.to(torch.float64)], ids=["double", "to"])
+@pytest.mark.parametrize(
+    "convert", [nn.Module.double, lambda table: table.to(torch.float64)], ids=["double", "to"]
+)
 @pytest.mark.parametrize("M", MANIFOLDS, ids=lambda M: M._label())
 def test_points_that_get_more_digits_can_be_trained(M, convert):
     """Rounded to float32 they are off the manifold by more than float64 allows."""
@@ -102,7 +112,9 @@ def test_it_starts_from_given_points():
     with torch.no_grad():
         table.weight[0] = M.origin()
     assert not torch.equal(points[0], M.origin())  # a copy
-    assert not ManifoldEmbedding.from_points(uh.ManifoldTensor(points, M), freeze=True).weight.requires_grad
+    assert not ManifoldEmbedding.from_points(
+        uh.ManifoldTensor(points, M), freeze=True
+    ).weight.requires_grad
     with pytest.raises(ValueError, match="off the manifold"):
         ManifoldEmbedding.from_points(2.0 * points, M)
     with pytest.raises(ValueError, match=r"points must be \[n, d\]"):

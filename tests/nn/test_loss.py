@@ -20,8 +20,12 @@ from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss
 GRAPH = uh.datasets.karate()
 EVERYTHING = SampleSizes(10**6, 10**6, 10**6)
 SOME = SampleSizes(20, 10, 4)
-MANIFOLDS = [uh.PseudoHyperboloid(3, 1), uh.PseudoHyperboloid(2, 0, -4.0), uh.Euclidean(3),
-             uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(1))]  # fmt: skip
+MANIFOLDS = [
+    uh.PseudoHyperboloid(3, 1),
+    uh.PseudoHyperboloid(2, 0, -4.0),
+    uh.Euclidean(3),
+    uh.Product(uh.PseudoHyperboloid(2, 1), uh.Euclidean(1)),
+]
 TINY = ([(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 2.0])
 
 
@@ -36,8 +40,12 @@ def value_and_gradient(loss, points):
 def test_it_is_the_objective(M, scope):
     x = M.random(34, generator=0)
     for dissimilarity, epsilon in (("smoothed", 0.03), ("geodesic", None)):
-        loss = RankingLoss(GRAPH, M, temperature=0.3, dissimilarity=dissimilarity, epsilon=epsilon, scope=scope)
-        reference = objective.ExactLoss(GRAPH, M.pair_function(dissimilarity, epsilon), 0.3, scope=scope)
+        loss = RankingLoss(
+            GRAPH, M, temperature=0.3, dissimilarity=dissimilarity, epsilon=epsilon, scope=scope
+        )
+        reference = objective.ExactLoss(
+            GRAPH, M.pair_function(dissimilarity, epsilon), 0.3, scope=scope
+        )
         for a, b in zip(value_and_gradient(loss, x), value_and_gradient(reference, x), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
     assert loss.state_dict().keys() == M.state_dict(prefix="manifold.").keys()
@@ -143,7 +151,10 @@ def test_it_trains_points_of_a_manifold(sample):
     [
         (None, "graph"),
         (SOME, "node"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((SOME, "graph"), (None, "node"))),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in ((SOME, "graph"), (None, "node"))
+        ),
     ],
 )
 def test_it_compiles_in_one_graph_and_maps_over_ensembles(sample, scope):
@@ -151,7 +162,9 @@ def test_it_compiles_in_one_graph_and_maps_over_ensembles(sample, scope):
     loss = RankingLoss(GRAPH, M, sample=sample, scope=scope).eval()
     x = M.random(3, 34, generator=0)
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    for a, b in zip(value_and_gradient(compiled, x[0]), value_and_gradient(loss, x[0]), strict=True):
+    for a, b in zip(
+        value_and_gradient(compiled, x[0]), value_and_gradient(loss, x[0]), strict=True
+    ):
         torch.testing.assert_close(a, b)
     torch.testing.assert_close(vmap(loss)(x), torch.stack([loss(each) for each in x]))
     gradients = vmap(torch.func.grad(loss))(x)
@@ -166,10 +179,14 @@ def test_it_compiles_in_one_graph_and_maps_over_ensembles(sample, scope):
 def test_gradients_are_finite_on_the_cone(sample, scope):
     """Points that are equal, joined by light rays, and antipodes."""
     M = uh.PseudoHyperboloid(2, 1)
-    x = torch.tensor([[1.0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0], [-1, 0, 0, 0], [0, 1, 0, 0]]).double()
+    x = torch.tensor(
+        [[1.0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0], [-1, 0, 0, 0], [0, 1, 0, 0]]
+    ).double()
     M.assert_point(x)
     for dissimilarity in ("smoothed", "geodesic"):
-        loss = RankingLoss.from_ties(*TINY, 5, M, scope=scope, sample=sample, dissimilarity=dissimilarity)
+        loss = RankingLoss.from_ties(
+            *TINY, 5, M, scope=scope, sample=sample, dissimilarity=dissimilarity
+        )
         value, gradient = value_and_gradient(loss, x)
         assert value.isfinite()
         assert gradient.isfinite().all()
@@ -185,7 +202,9 @@ def test_what_is_wrong_is_told():
         RankingLoss(GRAPH, M, scope="ends")
     with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed'"):
         RankingLoss(GRAPH, M, dissimilarity="geodesic", epsilon=0.1)
-    with pytest.raises(ValueError, match="samples give no gradient for a learned beta: leave sample out"):
+    with pytest.raises(
+        ValueError, match="samples give no gradient for a learned beta: leave sample out"
+    ):
         RankingLoss(GRAPH, uh.PseudoHyperboloid(2, 1, learnable=True), sample=SOME)
     with pytest.raises(ValueError, match="no compiled loop knows Product"):
         RankingLoss(GRAPH, MANIFOLDS[3], sample=SOME)
@@ -199,10 +218,14 @@ def test_a_learned_curvature_has_a_gradient():
 
 
 def test_samples_are_computed_by_the_caller_s_thread(monkeypatch):
-    """A thread has its own current stream on a GPU: another one would not compute on the caller's."""
+    """A thread has its own current stream on a GPU: another one would not compute on the
+    caller's.
+    """
     M, threads, estimate = uh.PseudoHyperboloid(2, 1), [], SampledLoss.__call__
     monkeypatch.setattr(
-        SampledLoss, "__call__", lambda *args: (threads.append(threading.get_ident()), estimate(*args))[1]
+        SampledLoss,
+        "__call__",
+        lambda *args: (threads.append(threading.get_ident()), estimate(*args))[1],
     )
     loss = RankingLoss(GRAPH, M, sample=SOME)
     loss(M.random(34, generator=0))
@@ -215,7 +238,11 @@ def test_samples_are_computed_alike_without_autograd_and_under_autocast(scope):
     M = uh.PseudoHyperboloid(2, 1)
     loss, x = RankingLoss(GRAPH, M, sample=SOME, scope=scope).eval(), M.random(34, generator=0)
     expected = loss(x)
-    for context in (torch.no_grad(), torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16)):
+    for context in (
+        torch.no_grad(),
+        torch.inference_mode(),
+        torch.autocast("cpu", dtype=torch.bfloat16),
+    ):
         with context:
             assert loss(x).item() == expected.item()
 
@@ -228,4 +255,6 @@ def test_samples_are_computed_on_the_caller_s_stream():
     torch.cuda._sleep(1 << 32)  # keeps the default stream busy for seconds
     with torch.cuda.stream(torch.cuda.Stream()):
         assert loss(x).item() == pytest.approx(expected, rel=1e-12)
-    assert not torch.cuda.default_stream().query(), "what waits for the default stream was computed there"
+    assert not torch.cuda.default_stream().query(), (
+        "what waits for the default stream was computed there"
+    )

@@ -146,5 +146,8 @@ def test_a_learned_curvature_is_learned_through_layers():
 
 @pytest.mark.slow
 def test_importing_the_package_loads_no_torch():
-    code = "import sys, ultrahyperbolic; assert 'torch' not in sys.modules; ultrahyperbolic.nn.PseudoLinear"
+    code = (
+        "import sys, ultrahyperbolic; assert 'torch' not in sys.modules; "
+        "ultrahyperbolic.nn.PseudoLinear"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

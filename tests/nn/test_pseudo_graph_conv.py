@@ -1,4 +1,6 @@
-"""The graph convolution: a sum over neighbours, back on the manifold, called as PyTorch Geometric calls its own."""
+"""The graph convolution: a sum over neighbours, back on the manifold, called as PyTorch Geometric
+calls its own.
+"""
 
 from __future__ import annotations
 
@@ -70,11 +72,16 @@ def test_it_is_the_sum_over_neighbours_brought_back_by_phi(M, edges):
 
 
 def test_messages_run_from_the_first_row_to_the_second():
-    made = PseudoGraphConv(Euclidean(1), Euclidean(1), bias=False, normalize=False, dtype=torch.float64)
+    made = PseudoGraphConv(
+        Euclidean(1), Euclidean(1), bias=False, normalize=False, dtype=torch.float64
+    )
     with torch.no_grad():
         made.weight.fill_(1.0)
     x = torch.tensor([[1.0], [10.0], [100.0]], dtype=torch.float64)
-    edges, weight = torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    edges, weight = (
+        torch.tensor([[0, 0, 1], [1, 2, 2]]),
+        torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),
+    )
     assert made(x, edges, weight).flatten().tolist() == [0.0, 1.0, 32.0]
     assert made(x, edges).flatten().tolist() == [0.0, 1.0, 11.0]
 
@@ -83,7 +90,9 @@ def test_edges_normalised_once_give_the_same(edges):
     M = Q(2, 2, -4.0)
     made, x = convolution(M, M), M.random(34, generator=0)
     once = convolution(M, M, normalize=False)
-    torch.testing.assert_close(once(x, *normalized_edges(edges, 34, dtype=torch.float64)), made(x, edges))
+    torch.testing.assert_close(
+        once(x, *normalized_edges(edges, 34, dtype=torch.float64)), made(x, edges)
+    )
 
 
 def test_without_edges_it_is_the_linear_layer():
@@ -102,27 +111,36 @@ def test_sparse_features_are_taken(edges):
 
 def test_it_compiles_and_is_mapped_over_ensembles(edges):
     M = Q(1, 3, -4.0)
-    made, x = [convolution(M, M), PseudoGraphConv(M, M, dtype=torch.float64)], M.random(34, generator=0)
+    made, x = (
+        [convolution(M, M), PseudoGraphConv(M, M, dtype=torch.float64)],
+        M.random(34, generator=0),
+    )
     compiled = torch.compile(made[0], fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(x, edges), made[0](x, edges))
     parameters, _ = stack_module_state(made)
     together = vmap(lambda p: functional_call(made[0], p, (x, edges)))(parameters)
     torch.testing.assert_close(together, torch.stack([model(x, edges) for model in made]))
     batch = torch.stack((x, x.flip(0)))
-    torch.testing.assert_close(made[0](batch, edges), torch.stack([made[0](part, edges) for part in batch]))
+    torch.testing.assert_close(
+        made[0](batch, edges), torch.stack([made[0](part, edges) for part in batch])
+    )
 
 
 def test_gradients_are_finite_and_right(edges):
     M = Q(2, 1, -4.0)
     made, x = convolution(M, M), M.random(5, generator=0).requires_grad_()
     ring = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]])
-    assert torch.autograd.gradcheck(lambda x, w: functional_call(made, {"weight": w}, (x, ring)), (x, made.weight))
+    assert torch.autograd.gradcheck(
+        lambda x, w: functional_call(made, {"weight": w}, (x, ring)), (x, made.weight)
+    )
 
 
 def test_what_is_wrong_is_named(edges):
     M = Q(2, 1)
     made, x = convolution(M, M), M.random(34)
-    with pytest.raises(ValueError, match=r"edge_index must be integers \[2, m\], got shape \(156, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"edge_index must be integers \[2, m\], got shape \(156, 2\)"
+    ):
         made(x, edges.T)
     with pytest.raises(ValueError, match="edge_weight must be one number for each of 156 edges"):
         made(x, edges, torch.ones(3))

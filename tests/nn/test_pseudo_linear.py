@@ -1,4 +1,6 @@
-"""Linear layers and activations map manifold to manifold, everywhere, and are what they say in the limits."""
+"""Linear layers and activations map manifold to manifold, everywhere, and are what they say in the
+limits.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,23 @@ from ultrahyperbolic.nn.linear import coordinates, from_coordinates, out_width, 
 
 Q = PseudoHyperboloid
 MANIFOLDS = [
-    Q(4, 0), Q(4, 0, -4.0), Q(0, 4, -0.25), Q(3, 3, -4.0), Q(1, 3), Q(3, 1, -0.25), Q(2, 2), Q(1, 1, -4.0), Q(0, 1),
-    Q(1, 0), PseudoSphere(3, 1, 4.0), PseudoSphere(1, 3), PseudoSphere(3, -1), Euclidean(3),
-    Product(Q(2, 1, -4.0), Euclidean(2), Q(3, 0)), Product(PseudoSphere(2, 1), Q(1, 1, -4.0)),
-]  # fmt: skip
+    Q(4, 0),
+    Q(4, 0, -4.0),
+    Q(0, 4, -0.25),
+    Q(3, 3, -4.0),
+    Q(1, 3),
+    Q(3, 1, -0.25),
+    Q(2, 2),
+    Q(1, 1, -4.0),
+    Q(0, 1),
+    Q(1, 0),
+    PseudoSphere(3, 1, 4.0),
+    PseudoSphere(1, 3),
+    PseudoSphere(3, -1),
+    Euclidean(3),
+    Product(Q(2, 1, -4.0), Euclidean(2), Q(3, 0)),
+    Product(PseudoSphere(2, 1), Q(1, 1, -4.0)),
+]
 NAMES = [manifold._label() for manifold in MANIFOLDS]
 
 
@@ -37,7 +52,10 @@ def cone(manifold, n=16):
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(n, manifold.ambient_dim, dtype=torch.float64, generator=generator)
     time, space = z[:, 1 : manifold.q + 1], z[:, manifold.q + 1 :]
-    null = torch.cat((0 * z[:, :1], functional.normalize(time, dim=-1), functional.normalize(space, dim=-1)), dim=-1)
+    null = torch.cat(
+        (0 * z[:, :1], functional.normalize(time, dim=-1), functional.normalize(space, dim=-1)),
+        dim=-1,
+    )
     x = manifold.origin() + torch.linspace(0.0, 3.0, n, dtype=torch.float64).unsqueeze(-1) * null
     assert manifold.check_point(x).ok
     torch.testing.assert_close(manifold.inner(x, manifold.origin()), manifold.beta.expand(n))
@@ -77,7 +95,9 @@ def test_points_become_points(into, out):
         out.assert_point(single)
 
 
-@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if out_width(m) == m.ambient_dim], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [m for m in MANIFOLDS if out_width(m) == m.ambient_dim], ids=str
+)
 def test_the_identity_is_among_them(manifold):
     made = PseudoLinear(manifold, manifold, bias=False, dtype=torch.float64)
     with torch.no_grad():
@@ -100,7 +120,9 @@ def test_activations_keep_points(manifold, function):
 def test_gradients_are_finite_on_the_cone_of_the_pole(p, q, beta):
     M = Q(p, q, beta, learnable=True)
     x = cone(Q(p, q, beta)).requires_grad_()
-    model = torch.nn.Sequential(layer(M, M), PseudoActivation(M), layer(M, M, seed=1), layer(M, Euclidean(2)))
+    model = torch.nn.Sequential(
+        layer(M, M), PseudoActivation(M), layer(M, M, seed=1), layer(M, Euclidean(2))
+    )
     model(x).square().sum().backward()
     gradients = [x.grad, *(parameter.grad for parameter in model.parameters())]
     assert all(gradient.isfinite().all() and gradient.any() for gradient in gradients)
@@ -111,8 +133,10 @@ def test_gradients_are_those_of_finite_differences(into):
     out = Q(1, 2, -4.0)
     made, act = layer(into, out), PseudoActivation(out, torch.tanh)
     x = into.random(5, generator=1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x, w, b: act(functional_call(made, {"weight": w, "bias": b}, x)),
-                                    (x, made.weight, made.bias))  # fmt: skip
+    assert torch.autograd.gradcheck(
+        lambda x, w, b: act(functional_call(made, {"weight": w, "bias": b}, x)),
+        (x, made.weight, made.bias),
+    )
 
 
 def test_where_no_time_is_left_the_pole_is_chosen():
@@ -124,13 +148,17 @@ def test_where_no_time_is_left_the_pole_is_chosen():
     y.sum().backward()
     assert x.grad.isfinite().all()
     assert made.weight.grad.isfinite().all()
-    assert made(torch.full((1, 3), math.nan, dtype=torch.float64)).isnan().all()  # NaN is not hidden
+    assert (
+        made(torch.full((1, 3), math.nan, dtype=torch.float64)).isnan().all()
+    )  # NaN is not hidden
 
 
 @pytest.mark.parametrize("out", [Q(2, 2, -4.0), Q(3, 0), Q(0, 3)])
 def test_a_new_layer_maps_zero_to_the_pole(out):
     zero = torch.zeros(1, 5, dtype=torch.float64)
-    torch.testing.assert_close(PseudoLinear(Euclidean(5), out, dtype=torch.float64)(zero), out.origin(1))
+    torch.testing.assert_close(
+        PseudoLinear(Euclidean(5), out, dtype=torch.float64)(zero), out.origin(1)
+    )
 
 
 def test_in_hyperbolic_space_it_is_the_lorentz_layer():
@@ -142,7 +170,9 @@ def test_in_hyperbolic_space_it_is_the_lorentz_layer():
     torch.testing.assert_close(made(x), torch.cat((time, space), dim=-1))
 
 
-@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str
+)
 def test_isometries_are_among_them(manifold):
     made = PseudoLinear(manifold, manifold, bias=False, dtype=torch.float64)
     isometry = uh.testing.random_isometry(manifold, generator=torch.Generator().manual_seed(0))
@@ -173,18 +203,25 @@ def test_beta_scales_and_nothing_else():
     "manifold",
     [
         Q(3, 3, -4.0),
-        *(pytest.param(M, marks=pytest.mark.slow) for M in (Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1))),
+        *(
+            pytest.param(M, marks=pytest.mark.slow)
+            for M in (Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1))
+        ),
     ],
     ids=str,
 )
 def test_it_compiles_as_one_graph(manifold):
     model = torch.nn.Sequential(
-        layer(manifold, manifold), PseudoActivation(manifold), layer(manifold, Q(1, 2), quotient=True)
+        layer(manifold, manifold),
+        PseudoActivation(manifold),
+        layer(manifold, Q(1, 2), quotient=True),
     )
     x = manifold.random(6, generator=0).requires_grad_()
     y = torch.compile(model, fullgraph=True, backend="aot_eager")(x)
     torch.testing.assert_close(y, model(x))
-    gradients = [torch.autograd.grad(value.square().sum(), (x, model[0].weight)) for value in (y, model(x))]
+    gradients = [
+        torch.autograd.grad(value.square().sum(), (x, model[0].weight)) for value in (y, model(x))
+    ]
     torch.testing.assert_close(*gradients)
 
 
@@ -198,14 +235,19 @@ def test_it_compiles_with_inductor():
 
 @pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
 def test_an_ensemble_is_one_call(manifold):
-    made = [torch.nn.Sequential(layer(manifold, manifold, seed=k), PseudoActivation(manifold)) for k in range(3)]
+    made = [
+        torch.nn.Sequential(layer(manifold, manifold, seed=k), PseudoActivation(manifold))
+        for k in range(3)
+    ]
     parameters, buffers = stack_module_state(made)
     x = manifold.random(6, generator=0)
     expected = torch.stack([model(x) for model in made])
     together = vmap(lambda p: functional_call(made[0], p, x))(parameters)
     torch.testing.assert_close(together, expected)
     # torch does not put back what modules share, here β, unless it is told not to look for that.
-    together = vmap(lambda p, b: functional_call(made[0], (p, b), x, tie_weights=False))(parameters, buffers)
+    together = vmap(lambda p, b: functional_call(made[0], (p, b), x, tie_weights=False))(
+        parameters, buffers
+    )
     torch.testing.assert_close(together, expected)
     rows = vmap(made[0])(x)
     torch.testing.assert_close(rows, made[0](x))
@@ -219,7 +261,9 @@ def test_a_checked_manifold_will_do():
 
 def test_autocast_keeps_points_on_the_manifold():
     M = Q(2, 2, -4.0)
-    model = torch.nn.Sequential(layer(M, M, dtype=torch.float32), PseudoActivation(M), layer(M, M, dtype=torch.float32))
+    model = torch.nn.Sequential(
+        layer(M, M, dtype=torch.float32), PseudoActivation(M), layer(M, M, dtype=torch.float32)
+    )
     x = M.random(20, generator=0, dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         y = model(x)
@@ -231,7 +275,9 @@ def test_what_is_wrong_is_named():
     M = Q(2, 1)
     with pytest.raises(TypeError, match="in_manifold must be a Manifold, got int"):
         PseudoLinear(3, M)
-    with pytest.raises(TypeError, match=r"x is torch.float64 and the layer's weight torch.float32: pass dtype"):
+    with pytest.raises(
+        TypeError, match=r"x is torch.float64 and the layer's weight torch.float32: pass dtype"
+    ):
         PseudoLinear(M, M)(M.random(3))
     with pytest.raises(ValueError, match="x must have 4 coordinates"):
         layer(M, M)(torch.ones(3, 5, dtype=torch.float64))

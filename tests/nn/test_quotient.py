@@ -11,9 +11,13 @@ from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
 from ultrahyperbolic.nn import PseudoGraphConv, PseudoLinear, quotient_dist, representative
 
 MANIFOLDS = [
-    PseudoHyperboloid(3, 3, -4.0), PseudoHyperboloid(1, 3), PseudoHyperboloid(3, 1, -0.25), PseudoHyperboloid(0, 3),
-    PseudoSphere(2, 1, 4.0), PseudoSphere(3, -1),
-]  # fmt: skip
+    PseudoHyperboloid(3, 3, -4.0),
+    PseudoHyperboloid(1, 3),
+    PseudoHyperboloid(3, 1, -0.25),
+    PseudoHyperboloid(0, 3),
+    PseudoSphere(2, 1, 4.0),
+    PseudoSphere(3, -1),
+]
 
 
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)

@@ -14,8 +14,12 @@ from ultrahyperbolic.objective import ExactLoss, RankedPairs
 
 
 def literal_loss(graph, points, dissimilarity, tau):
-    """Eq. 17 as it is written: a sum over edges, and for each a softmax over its weaker set and itself."""
-    capacity = {(int(i), int(j)): float(w) for (i, j), w in zip(graph.edges, graph.weights, strict=True)}
+    """Eq. 17 as it is written: a sum over edges, and for each a softmax over its weaker set and
+    itself.
+    """
+    capacity = {
+        (int(i), int(j)): float(w) for (i, j), w in zip(graph.edges, graph.weights, strict=True)
+    }
     n = graph.n_nodes
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
     d = {pair: dissimilarity(points[pair[0]], points[pair[1]]) for pair in pairs}
@@ -72,7 +76,9 @@ def test_d_gamma_and_flat_losses_equal_the_literal_one(graph, generator):
         (E.dissimilarity, E.random(graph.n_nodes, generator=generator)),
     ):
         value, gradient = value_and_gradient(ExactLoss(graph, measure, 0.05), points)
-        expected, slope = value_and_gradient(lambda x, f=measure: literal_loss(graph, x, f, 0.05), points)
+        expected, slope = value_and_gradient(
+            lambda x, f=measure: literal_loss(graph, x, f, 0.05), points
+        )
         torch.testing.assert_close(value, expected, rtol=1e-9, atol=1e-9)
         assert (gradient - slope).abs().max() <= 1e-8 * slope.abs().max()
 
@@ -86,7 +92,9 @@ def test_a_hundred_thousand_distinct_weights_take_no_loop_over_classes(generator
     value, gradient = value_and_gradient(loss, points)
     # The same with a cumulative sum in extended precision.
     edges, nonedges = (d.numpy().astype(np.longdouble) for d in loss.distances(points))
-    below = np.exp(-nonedges / 0.1).sum() + np.concatenate(([0.0], np.cumsum(np.exp(-edges / 0.1))[:-1]))
+    below = np.exp(-nonedges / 0.1).sum() + np.concatenate(
+        ([0.0], np.cumsum(np.exp(-edges / 0.1))[:-1])
+    )
     expected = (np.log(below + np.exp(-edges / 0.1)) + edges / 0.1).sum()
     assert float(value) == pytest.approx(float(expected), rel=1e-10)
     assert gradient.isfinite().all()
@@ -110,11 +118,20 @@ def test_ranked_pairs():
     assert (pairs.n_edges, pairs.n_nonedges) == (4, 6)
     offsets, nodes = pairs.neighbors
     assert [nodes[a:b].tolist() for a, b in pairwise(offsets)] == [[1, 2], [2], [3], [], []]
-    assert {tuple(pair) for pair in pairs.nonedges.tolist()} == {(0, 3), (0, 4), (1, 3), (1, 4), (2, 4), (3, 4)}
+    assert {tuple(pair) for pair in pairs.nonedges.tolist()} == {
+        (0, 3),
+        (0, 4),
+        (1, 3),
+        (1, 4),
+        (2, 4),
+        (3, 4),
+    }
 
 
 def test_the_edges_of_each_node_come_by_class():
-    pairs = RankedPairs.of(Graph.from_arrays([0, 0, 1, 2], [1, 2, 2, 3], [3.0, 1.0, 3.0, 2.0], ids=5))
+    pairs = RankedPairs.of(
+        Graph.from_arrays([0, 0, 1, 2], [1, 2, 2, 3], [3.0, 1.0, 3.0, 2.0], ids=5)
+    )
     offsets, edges, starts, places = pairs.incidence
     assert offsets.tolist() == [0, 2, 4, 7, 8, 8]
     assert edges.tolist() == [0, 2, 2, 3, 0, 1, 3, 1]

@@ -1,4 +1,6 @@
-"""The loss from samples: what it is of samples of everything, and that its sums are without bias."""
+"""The loss from samples: what it is of samples of everything, and that its sums are without
+bias.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_slopes_are_finite_on_the_cone():
 
 @pytest.mark.parametrize("scope", ["graph", "node"])
 @pytest.mark.parametrize("capacities", ["tied", "distinct", "one"])
-@pytest.mark.parametrize("manifold", [Q22, PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3), Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [Q22, PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3), Euclidean(3)], ids=str
+)
 def test_a_sample_of_everything_is_the_loss(manifold, capacities, scope):
     pairs, points = random_pairs(60, capacities), spread_points(manifold, 60)
     offsets = 0.1 * torch.randn(60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -82,7 +86,9 @@ def test_a_sample_of_everything_is_the_loss(manifold, capacities, scope):
         value, gradients = exact(pairs, manifold, points, scope=scope, offsets=shift)
         torch.testing.assert_close(found.loss, value, rtol=1e-10, atol=0.0)
         assert found.nodes.tolist() == list(range(60))
-        tangents = [manifold.egrad2rgrad(points, gradient) for gradient in (found.gradient, gradients[0])]
+        tangents = [
+            manifold.egrad2rgrad(points, gradient) for gradient in (found.gradient, gradients[0])
+        ]
         torch.testing.assert_close(*tangents, rtol=1e-8, atol=1e-8)
         if shift is not None:
             torch.testing.assert_close(found.offsets, gradients[1], rtol=1e-8, atol=1e-9)
@@ -92,24 +98,38 @@ def test_a_sample_of_everything_is_the_loss(manifold, capacities, scope):
 def test_blocks_and_single_precision_change_rounding_alone(scope, monkeypatch):
     pairs, points = random_pairs(80, "tied"), spread_points(Q22, 80)
     found = []
-    for at_once, dtype in ((1 << 17, torch.float64), (300, torch.float64), (1 << 17, torch.float32)):
+    for at_once, dtype in (
+        (1 << 17, torch.float64),
+        (300, torch.float64),
+        (1 << 17, torch.float32),
+    ):
         monkeypatch.setattr("ultrahyperbolic.objective.tables._AT_ONCE", at_once)
         loss = SampledLoss(pairs, SampleSizes(100, 30), scope, dtype=dtype)
         found.append(loss(points, None, loss.draw(3, 1), measured(Q22)))
     for other, tolerance in zip(found[1:], (1e-10, 1e-4), strict=True):
         torch.testing.assert_close(other.loss, found[0].loss, rtol=tolerance, atol=0.0)
-        torch.testing.assert_close(other.gradient, found[0].gradient, rtol=tolerance, atol=tolerance * 100)
+        torch.testing.assert_close(
+            other.gradient, found[0].gradient, rtol=tolerance, atol=tolerance * 100
+        )
 
 
 def within_three_errors(draws, truth):
-    """Whether means over draws [draws, k] are as near to the truth [k] as their standard errors say.
+    """Whether means over draws [draws, k] are as near to the truth [k] as their standard errors
+    say.
 
     Of many means some are farther than three; all of them together are judged by their mean square.
     """
     draws, truth = np.atleast_2d(np.asarray(draws)), np.asarray(truth)
     errors = draws.std(0, ddof=1) / np.sqrt(len(draws))
-    off = np.abs(draws.mean(0) - truth)[errors > 1e-12 * np.abs(truth)] / errors[errors > 1e-12 * np.abs(truth)]
-    return off.max() < 3.0 if len(off) == 1 else np.sqrt(np.square(off).mean()) < 2.0 and off.max() < 4.0
+    off = (
+        np.abs(draws.mean(0) - truth)[errors > 1e-12 * np.abs(truth)]
+        / errors[errors > 1e-12 * np.abs(truth)]
+    )
+    return (
+        off.max() < 3.0
+        if len(off) == 1
+        else np.sqrt(np.square(off).mean()) < 2.0 and off.max() < 4.0
+    )
 
 
 def with_isolated(n, alone):
@@ -118,7 +138,8 @@ def with_isolated(n, alone):
 
 
 def class_sums(loss, points, draw, measure):
-    """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class [classes].
+    """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class
+    [classes].
 
     By node where that is the scope: the first for each of the draw's rows.
     """
@@ -146,21 +167,35 @@ def test_class_sums_are_without_bias(alone):
 
 def test_the_sums_of_nodes_are_without_bias():
     pairs, points = random_pairs(40, "tied"), spread_points(Q22, 40)
-    loss, whole = SampledLoss(pairs, SampleSizes(10**6, 8), "node"), SampledLoss(pairs, EVERYTHING, "node")
+    loss, whole = (
+        SampledLoss(pairs, SampleSizes(10**6, 8), "node"),
+        SampledLoss(pairs, EVERYTHING, "node"),
+    )
     truth, _ = class_sums(whole, points, whole.draw(0), measured(Q22))
-    found = [class_sums(loss, points, loss.draw(0, k), measured(Q22))[0].numpy() for k in range(1000)]
+    found = [
+        class_sums(loss, points, loss.draw(0, k), measured(Q22))[0].numpy() for k in range(1000)
+    ]
     assert within_three_errors(found, truth.numpy())
 
 
 def test_weaker_ties_of_an_end_count_for_all_of_them():
-    """A star of 40 ties of distinct strengths: of the 39 weaker ones of the strongest, 4 are drawn."""
-    pairs = RankedPairs.of(Graph.from_arrays(np.zeros(40, int), np.arange(1, 41), np.arange(1.0, 41.0), ids=45))
+    """A star of 40 ties of distinct strengths: of the 39 weaker ones of the strongest, 4 are
+    drawn.
+    """
+    pairs = RankedPairs.of(
+        Graph.from_arrays(np.zeros(40, int), np.arange(1, 41), np.arange(1.0, 41.0), ids=45)
+    )
     loss = SampledLoss(pairs, SampleSizes(10**6, 8, 4), "node")
     sums = []
     for k in range(1000):
         draw = loss.draw(0, k)
         assert (draw.weaker[39, 0] < 39).all()
-        sums.append([float((draw.logs[39, 0].exp() * draw.weaker[39, 0]).sum()), float(draw.logs[39, 0].exp().sum())])
+        sums.append(
+            [
+                float((draw.logs[39, 0].exp() * draw.weaker[39, 0]).sum()),
+                float(draw.logs[39, 0].exp().sum()),
+            ]
+        )
     sums = np.array(sums)
     np.testing.assert_allclose(sums[:, 1], 39.0)
     assert within_three_errors(sums[:, :1], [float(np.arange(39).sum())])
@@ -176,20 +211,26 @@ def test_bias_falls_with_the_sample(scope):
         found = [loss(points, None, loss.draw(1, k), measured(Q22)) for k in range(100)]
         mean = torch.stack([f.gradient for f in found]).mean(0)
         tangent = Q22.egrad2rgrad(points, mean - gradient).norm()
-        off.append((abs(float(torch.stack([f.loss for f in found]).mean() - truth)), float(tangent)))
+        off.append(
+            (abs(float(torch.stack([f.loss for f in found]).mean() - truth)), float(tangent))
+        )
     assert off[1][0] < 0.5 * off[0][0]
     assert off[1][1] < 0.5 * off[0][1]
 
 
 def test_the_unscaled_form_compares_with_the_sample_alone():
     pairs, points = random_pairs(60, "tied"), spread_points(Q22, 60)
-    scaled, plain = (SampledLoss(pairs, SampleSizes(30, 10, scaled=scaled)) for scaled in (True, False))
+    scaled, plain = (
+        SampledLoss(pairs, SampleSizes(30, 10, scaled=scaled)) for scaled in (True, False)
+    )
     draw = scaled.draw(5, 5)
     sizes = [float(loss(points, None, draw, measured(Q22)).loss) for loss in (scaled, plain)]
     assert sizes[1] < sizes[0]
     everything = SampledLoss(pairs, SampleSizes(10**6, 10**6, scaled=False), "node")
     found = everything(points, None, everything.draw(0), measured(Q22)).loss
-    torch.testing.assert_close(found, exact(pairs, Q22, points, scope="node")[0], rtol=1e-10, atol=0.0)
+    torch.testing.assert_close(
+        found, exact(pairs, Q22, points, scope="node")[0], rtol=1e-10, atol=0.0
+    )
 
 
 @pytest.mark.parametrize("scope", ["graph", "node"])
@@ -215,7 +256,9 @@ def test_a_graph_in_which_every_pair_is_tied_has_nothing_but_ties_to_compare():
         found = loss(points, None, loss.draw(0), measured(Q22))
         value, (gradient,) = exact(pairs, Q22, points, scope=scope)
         torch.testing.assert_close(found.loss, value, rtol=1e-9, atol=0.0)
-        torch.testing.assert_close(*(Q22.egrad2rgrad(points, g) for g in (found.gradient, gradient)))
+        torch.testing.assert_close(
+            *(Q22.egrad2rgrad(points, g) for g in (found.gradient, gradient))
+        )
 
 
 @pytest.mark.parametrize("name", ["ties", "others", "per_end"])

@@ -1,4 +1,6 @@
-"""The defaults of the optimisers train wherever Riemannian Adam does, and in the spaces it does not know."""
+"""The defaults of the optimisers train wherever Riemannian Adam does, and in the spaces it does not
+know.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,21 @@ import math
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, Manifold, ManifoldParameter, Product, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.optim import DescentSettings, DescentState, PseudoRiemannianAdam, PseudoRiemannianSGD, descent_step
+from ultrahyperbolic import (
+    Euclidean,
+    Manifold,
+    ManifoldParameter,
+    Product,
+    PseudoHyperboloid,
+    PseudoSphere,
+)
+from ultrahyperbolic.optim import (
+    DescentSettings,
+    DescentState,
+    PseudoRiemannianAdam,
+    PseudoRiemannianSGD,
+    descent_step,
+)
 
 SPACES = [(2, 0), (5, 0), (2, 1), (3, 3), (0, 2), (0, 5)]
 NODES = 31
@@ -34,7 +49,9 @@ def stress(M, x, generator):
 def contrastive(M, x, generator):
     """The parents of 16 random nodes among random ones."""
     child = torch.randint(1, NODES, (16, 1), generator=generator)
-    candidates = torch.cat(((child - 1) // 2, torch.randint(NODES, (16, 5), generator=generator)), dim=1)
+    candidates = torch.cat(
+        ((child - 1) // 2, torch.randint(NODES, (16, 5), generator=generator)), dim=1
+    )
     return -(-M.dissimilarity(x[child], x[candidates])).log_softmax(1)[:, 0].mean()
 
 
@@ -95,14 +112,18 @@ def test_in_hyperbolic_space_adam_is_geoopt_s(p, lr, loss):
             self.param.data.copy_(twin.data)
 
     y, _ = train(M, loss, theirs, 40)
-    torch.testing.assert_close(x, y, rtol=0.1 * lr, atol=0.1 * lr)  # geoopt's map is exp, ours ends a little earlier
+    torch.testing.assert_close(
+        x, y, rtol=0.1 * lr, atol=0.1 * lr
+    )  # geoopt's map is exp, ours ends a little earlier
 
 
 @pytest.mark.parametrize("lr", [0.3, 1.0])
 @pytest.mark.parametrize(("p", "q"), [(2, 0), (5, 0), (0, 3)])
 def test_sgd_trains_where_the_metric_is_definite(p, q, lr):
     M = PseudoHyperboloid(p, q)
-    _, values = train(M, stress, lambda params: PseudoRiemannianSGD(params, lr=lr, momentum=0.9), 100)
+    _, values = train(
+        M, stress, lambda params: PseudoRiemannianSGD(params, lr=lr, momentum=0.9), 100
+    )
     assert values[-1] < 0.7 * values[0]
 
 
@@ -126,7 +147,9 @@ def test_one_step_of_adam_has_the_length_of_the_rate(manifold, generator):
     x = manifold.random(20, scale=3.0, generator=generator)
     gradient = 1e3 * torch.randn(x.shape, dtype=torch.float64, generator=generator)
     for direction in ("surrogate", "descent", "gram-schmidt", "signed-gradient"):
-        settings = DescentSettings(manifold, lr=1e-4, momentum=0.9, second_moment=0.999, direction=direction)
+        settings = DescentSettings(
+            manifold, lr=1e-4, momentum=0.9, second_moment=0.999, direction=direction
+        )
         moved, state = descent_step(x, gradient, DescentState(), settings)
         length = manifold.component_sqnorm(x, manifold.proju(x, moved - x)).sqrt()
         torch.testing.assert_close(length, torch.full_like(length, 1e-4), rtol=1e-3, atol=0.0)
@@ -142,7 +165,9 @@ def test_the_retraction_follows_the_geodesic(manifold, generator):
     square = manifold.sqnorm(u) / manifold.beta.abs()
     root = 0.5 * square.abs().sqrt()
     angle = 2.0 * torch.where(square > 0, root.asinh(), root.atan())
-    torch.testing.assert_close(y, manifold.geodesic(x, u, angle / (2.0 * root)), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        y, manifold.geodesic(x, u, angle / (2.0 * root)), rtol=1e-9, atol=1e-9
+    )
     torch.testing.assert_close(carried, manifold.transp(x, y, v), rtol=1e-8, atol=1e-8)
     far = manifold.retr(x, 1e8 * u)
     assert far.isfinite().all(), "where exp overflows"
@@ -152,7 +177,12 @@ def test_the_retraction_follows_the_geodesic(manifold, generator):
 
 @pytest.mark.parametrize(
     "M",
-    [PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 1, 4.0), PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3)],
+    [
+        PseudoHyperboloid(3, 1, -4.0),
+        PseudoSphere(2, 1, 4.0),
+        PseudoHyperboloid(3, 0),
+        PseudoHyperboloid(0, 3),
+    ],
     ids=str,
 )
 def test_the_squared_length_is_positive_and_that_of_the_surrogate(M, generator):
@@ -162,7 +192,9 @@ def test_the_squared_length_is_positive_and_that_of_the_surrogate(M, generator):
     torch.testing.assert_close(length, Manifold.component_sqnorm(M, x, u), rtol=1e-9, atol=1e-9)
     gradient = torch.randn(x.shape, dtype=x.dtype, generator=generator)
     slope = M.inner(M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient), keepdim=True)
-    torch.testing.assert_close(M.component_sqnorm(x, M.surrogate_direction(x, gradient)), slope, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        M.component_sqnorm(x, M.surrogate_direction(x, gradient)), slope, rtol=1e-9, atol=1e-9
+    )
     # Where rounding leaves nothing of it, it is still positive.
     x = M.random(200, scale=1e3, generator=generator, dtype=torch.float32)
     u = M.random_tangent(x, generator=generator)
@@ -178,9 +210,15 @@ def test_components_of_products_are_their_factors_and_flat_coordinates(generator
     torch.testing.assert_close(found[:, :3], H.component_sqnorm(x[:, :3], u[:, :3]).expand(5, 3))
     torch.testing.assert_close(found[:, 3:], u[:, 3:].square())
     # So a product trains as its factors would alone.
-    whole, parts = torch.nn.Parameter(x.clone()), [torch.nn.Parameter(part.clone()) for part in M.split(x)]
+    whole, parts = (
+        torch.nn.Parameter(x.clone()),
+        [torch.nn.Parameter(part.clone()) for part in M.split(x)],
+    )
     optimizers = [PseudoRiemannianAdam([whole], M, lr=0.1)]
-    optimizers += [PseudoRiemannianAdam([part], factor, lr=0.1) for part, factor in zip(parts, (H, E), strict=True)]
+    optimizers += [
+        PseudoRiemannianAdam([part], factor, lr=0.1)
+        for part, factor in zip(parts, (H, E), strict=True)
+    ]
     for _ in range(5):
         for points in (whole, torch.cat(parts, dim=-1)):
             (points.sin() + points.square()).sum().backward()

@@ -38,7 +38,9 @@ def test_the_descent_identity_on_random_functions(manifold):
         x = manifold.random(16, generator=generator)
         gradient = euclidean_gradient(random_function(generator), x)
         rgrad, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
-        torch.testing.assert_close(manifold.inner(rgrad, chi), rgrad.square().sum(-1), rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(
+            manifold.inner(rgrad, chi), rgrad.square().sum(-1), rtol=1e-9, atol=1e-9
+        )
         # The expanded form of Eq. 14, term by term.
         G = torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64)
         dot, inner = (gradient * x).sum(-1, keepdim=True), manifold.inner(gradient, x, keepdim=True)
@@ -46,8 +48,14 @@ def test_the_descent_identity_on_random_functions(manifold):
         expanded = gradient - dot / beta * G * x - inner / beta * x + square * dot / beta**2 * x
         torch.testing.assert_close(chi, expanded, rtol=1e-9, atol=1e-9)
         # And of Eq. 15.
-        written_out = gradient.square().sum(-1, keepdim=True) - 2 * dot * inner / beta + dot.square() * square / beta**2
-        torch.testing.assert_close(manifold.inner(rgrad, chi, keepdim=True), written_out, rtol=1e-9, atol=1e-9)
+        written_out = (
+            gradient.square().sum(-1, keepdim=True)
+            - 2 * dot * inner / beta
+            + dot.square() * square / beta**2
+        )
+        torch.testing.assert_close(
+            manifold.inner(rgrad, chi, keepdim=True), written_out, rtol=1e-9, atol=1e-9
+        )
 
 
 def test_chi_vanishes_only_where_the_gradient_does(manifold, generator):
@@ -64,8 +72,8 @@ def test_chi_vanishes_only_where_the_gradient_does(manifold, generator):
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_null_gradient_stops_df_but_not_chi(sign):
-    # f(x) = x_1 + x_2 on Q^{2,1} at the pole: Df = (0, -1, 1, 0) is null and not zero. Along ±Df f does not change at
-    # all; along -χ it falls.
+    # f(x) = x_1 + x_2 on Q^{2,1} at the pole: Df = (0, -1, 1, 0) is null and not zero. Along ±Df f
+    # does not change at all; along -χ it falls.
     M = PseudoHyperboloid(2, 1, -4.0)
     x = M.origin()
     gradient = torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=torch.float64)
@@ -91,7 +99,10 @@ def test_directions_descend(manifold, direction, scale, generator):
     gradient = euclidean_gradient(f, x)
     length = 1e-4 * manifold.beta.abs().sqrt().item() / (1.0 + scale)
     moved, _ = descent_step(
-        x, gradient, DescentState(), DescentSettings(manifold, lr=1e9, direction=direction, max_step=length)
+        x,
+        gradient,
+        DescentState(),
+        DescentSettings(manifold, lr=1e9, direction=direction, max_step=length),
     )
     slopes = (gradient * (moved - x)).sum(-1)
     steep = manifold.egrad2rgrad(x, gradient).norm(dim=-1) > 1e-3
@@ -113,7 +124,9 @@ def test_one_step_along_each_direction_is_its_definition(manifold, generator):
     for direction, expected in definitions.items():
         settings = DescentSettings(manifold, lr=1e-3, direction=direction)
         moved, _ = descent_step(x, gradient, DescentState(), settings)
-        torch.testing.assert_close(moved, manifold.expmap(x, -1e-3 * expected), rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(
+            moved, manifold.expmap(x, -1e-3 * expected), rtol=1e-10, atol=1e-10
+        )
 
 
 @pytest.mark.parametrize("scale", [0.0, 3.0])
@@ -131,14 +144,20 @@ def test_the_gram_schmidt_direction_is_its_definition(manifold, scale, generator
         # A random start may come near a null vector, and loses digits there.
         close = {"rtol": 0.0, "atol": 1e-11 if start is None else 1e-4}
         torch.testing.assert_close(products, torch.diag_embed(signs), **close)
-        assert (signs < 0).sum(-1).eq(manifold.q).all(), "as many time-like vectors as the metric has"
+        assert (signs < 0).sum(-1).eq(manifold.q).all(), (
+            "as many time-like vectors as the metric has"
+        )
         zeta = gram_schmidt_direction(manifold, x, rgrad, start)
         coefficients = manifold.inner(rgrad.unsqueeze(-2), basis)
         torch.testing.assert_close(zeta, torch.einsum("nk,nkd->nd", coefficients, basis))
-        torch.testing.assert_close(manifold.inner(rgrad, zeta), coefficients.square().sum(-1), rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(
+            manifold.inner(rgrad, zeta), coefficients.square().sum(-1), rtol=1e-6, atol=1e-9
+        )
     # From the axes in the safe order the basis splits the tangent space as the surrogate does.
     surrogate = manifold.surrogate_direction(x, gradient)
-    torch.testing.assert_close(gram_schmidt_direction(manifold, x, rgrad), surrogate, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        gram_schmidt_direction(manifold, x, rgrad), surrogate, rtol=1e-9, atol=1e-9
+    )
 
 
 def test_gram_schmidt_on_other_manifolds(generator):
@@ -150,11 +169,14 @@ def test_gram_schmidt_on_other_manifolds(generator):
 
 
 def test_the_signed_gradient_sticks_where_the_gradient_is_null():
-    # f = x_1 + x_2 on Q^{2,1} at the pole, where Df is null: neither -Df nor +Df descends, and nothing moves.
+    # f = x_1 + x_2 on Q^{2,1} at the pole, where Df is null: neither -Df nor +Df descends, and
+    # nothing moves.
     M = PseudoHyperboloid(2, 1, -4.0)
     x, gradient = M.origin(1), torch.tensor([[0.0, 1.0, 1.0, 0.0]], dtype=torch.float64)
     reached = {
-        direction: descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction))[0]
+        direction: descent_step(
+            x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction)
+        )[0]
         for direction in ("signed-gradient", "descent", "surrogate")
     }
     assert torch.equal(reached["signed-gradient"], x)
@@ -185,7 +207,9 @@ def test_adam_descends_whatever_the_second_moment(manifold, direction, generator
     x = manifold.random(64, scale=2.0, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
     squares = torch.randn(64, 1, dtype=torch.float64, generator=generator).mul(4.0).exp()
-    settings = DescentSettings(manifold, lr=1e9, direction=direction, second_moment=0.999, max_step=1e-5)
+    settings = DescentSettings(
+        manifold, lr=1e9, direction=direction, second_moment=0.999, max_step=1e-5
+    )
     moved, _ = descent_step(x, gradient, DescentState(100, None, squares), settings)
     assert ((gradient * (moved - x)).sum(-1) < 0).all()
     assert manifold.check_point(moved).ok
@@ -197,7 +221,9 @@ def test_momentum_begins_with_the_plain_step(manifold, direction, generator):
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
     plain = DescentSettings(manifold, lr=1e-2, direction=direction, max_step=0.1)
     first, _ = descent_step(x, gradient, DescentState(), plain)
-    again, state = descent_step(x, gradient, DescentState(), dataclasses.replace(plain, momentum=0.9))
+    again, state = descent_step(
+        x, gradient, DescentState(), dataclasses.replace(plain, momentum=0.9)
+    )
     torch.testing.assert_close(first, again, rtol=1e-12, atol=1e-12)
     assert manifold.check_tangent(again, state.momentum).ok
     # Then it follows the running gradient, turned as Df is.
@@ -207,7 +233,9 @@ def test_momentum_begins_with_the_plain_step(manifold, direction, generator):
 
 
 def problem():
-    """Bring ten points of Q^{3,1} to ten targets: the least sum of squared coordinate differences is 0."""
+    """Bring ten points of Q^{3,1} to ten targets: the least sum of squared coordinate differences
+    is 0.
+    """
     M = PseudoHyperboloid(3, 1)
     generator = torch.Generator().manual_seed(3)
     target = M.random(10, scale=0.5, generator=generator)
@@ -235,18 +263,30 @@ def test_chi_converges_and_the_gradient_does_not():
 
 @pytest.mark.parametrize(
     "signature",
-    [(4, 0), (0, 4), (2, 2), *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1)))],
+    [
+        (4, 0),
+        (0, 4),
+        (2, 2),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1))),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize(
-    "options", [{}, {"method": "line_search"}, {"method": "line_search", "direction": "descent"}], ids=str
+    "options",
+    [{}, {"method": "line_search"}, {"method": "line_search", "direction": "descent"}],
+    ids=str,
 )
 def test_searches_decrease_every_step(manifold, options):
     for seed in range(5):
         generator = torch.Generator().manual_seed(seed)
         f = random_function(generator)
-        result = minimize(f, manifold.random(8, generator=generator), manifold, max_iterations=40, **options)
-        assert all(later < earlier for earlier, later in zip(result.history, result.history[1:], strict=False))
+        result = minimize(
+            f, manifold.random(8, generator=generator), manifold, max_iterations=40, **options
+        )
+        assert all(
+            later < earlier
+            for earlier, later in zip(result.history, result.history[1:], strict=False)
+        )
 
 
 def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
@@ -260,7 +300,11 @@ def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
 
     def cliff(x):
         value = x[..., 2].square().sum()
-        return torch.where(value > 2.0, torch.nan, value) if (x[..., 2] >= 0).all() else torch.tensor(torch.inf)
+        return (
+            torch.where(value > 2.0, torch.nan, value)
+            if (x[..., 2] >= 0).all()
+            else torch.tensor(torch.inf)
+        )
 
     value = cliff(y).item()
     found = armijo(cliff, y, value, 2 * y * torch.tensor([0.0, 0, 1, 0]), M, first_step=100.0)
@@ -271,7 +315,8 @@ def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
 
 
 def test_armijo_demands_a_sufficient_decrease():
-    # f = x_2² with a first step that overshoots to just below the start: strictly lower, but not by enough.
+    # f = x_2² with a first step that overshoots to just below the start: strictly lower, but not by
+    # enough.
     M = Euclidean(1)
     x = torch.tensor([[1.0]], dtype=torch.float64)
     calls = []
@@ -303,7 +348,9 @@ def test_one_step_is_algorithm_1(manifold, generator):
     assert torch.equal(x, before[0])
     assert torch.equal(gradient, before[1])
     # The projected, momentum-carrying step lands in the tangent space of the new point.
-    moved, state = descent_step(x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2, momentum=0.9))
+    moved, state = descent_step(
+        x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2, momentum=0.9)
+    )
     assert manifold.check_tangent(moved, state.momentum).ok
 
 
@@ -312,7 +359,9 @@ def test_clipping_bounds_every_move(generator):
     x = M.random(50, scale=30.0, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
     free, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=1e-2))
-    assert (free - x).norm(dim=-1).max() > 1e6, "without a bound points are thrown away far from the pole"
+    assert (free - x).norm(dim=-1).max() > 1e6, (
+        "without a bound points are thrown away far from the pole"
+    )
     assert free.isfinite().all(), "and those whose step overflows stay"
     moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=1e-2, max_step=0.05))
     assert M.check_point(moved).ok
@@ -325,7 +374,12 @@ def test_clipping_bounds_every_move(generator):
         ("descent", 0.99),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
-            for each in (("surrogate", None), ("surrogate", 0.99), ("gram-schmidt", None), ("signed-gradient", None))
+            for each in (
+                ("surrogate", None),
+                ("surrogate", 0.99),
+                ("gram-schmidt", None),
+                ("signed-gradient", None),
+            )
         ),
     ],
 )
@@ -333,7 +387,9 @@ def test_descent_step_compiles_without_graph_breaks(direction, second_moment, ge
     M = PseudoHyperboloid(2, 1)
     x = M.random(6, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    settings = DescentSettings(M, lr=1e-2, momentum=0.9, second_moment=second_moment, max_step=0.1, direction=direction)
+    settings = DescentSettings(
+        M, lr=1e-2, momentum=0.9, second_moment=second_moment, max_step=0.1, direction=direction
+    )
 
     def two_steps(x, gradient):
         x, state = descent_step(x, gradient, DescentState(), settings)
@@ -342,7 +398,9 @@ def test_descent_step_compiles_without_graph_breaks(direction, second_moment, ge
     compiled = torch.compile(two_steps, backend="eager", fullgraph=True)
     # Gram–Schmidt's sums are not rounded alike.
     rounding = 1e-13 if direction == "gram-schmidt" else 0.0
-    torch.testing.assert_close(compiled(x, gradient), two_steps(x, gradient), rtol=rounding, atol=rounding)
+    torch.testing.assert_close(
+        compiled(x, gradient), two_steps(x, gradient), rtol=rounding, atol=rounding
+    )
 
 
 @pytest.mark.parametrize(
@@ -350,7 +408,10 @@ def test_descent_step_compiles_without_graph_breaks(direction, second_moment, ge
     [
         ({"lr": -1.0}, "lr must be a finite non-negative number, got -1.0"),
         ({"lr": float("nan")}, "lr must be"),
-        ({"direction": "up"}, "direction must be one of descent, surrogate, .*, signed-gradient, got 'up'"),
+        (
+            {"direction": "up"},
+            "direction must be one of descent, surrogate, .*, signed-gradient, got 'up'",
+        ),
         ({"momentum": 1.0}, r"momentum must be in \[0, 1\), got 1.0"),
         ({"second_moment": -0.1}, r"second_moment must be in \[0, 1\)"),
         ({"max_step": 0.0}, "max_step must be a finite positive number"),
@@ -372,7 +433,9 @@ def test_momentum_is_carried_by_parallel_transport(manifold, generator):
     move = move * (0.5 / move.norm(dim=-1, keepdim=True)).clamp_max(1.0)
     expected = manifold.transp_follow_expmap(x, move, rgrad)
     torch.testing.assert_close(state.momentum, expected, rtol=1e-9, atol=1e-9)
-    assert (expected - manifold.proju(moved, rgrad)).abs().max() > 1e-3, "projecting is not transporting"
+    assert (expected - manifold.proju(moved, rgrad)).abs().max() > 1e-3, (
+        "projecting is not transporting"
+    )
     # The next step adds the new gradient to what was carried, and moves along P of the sum.
     fresh = torch.randn(x.shape, dtype=torch.float64, generator=generator)
     total = 0.9 * state.momentum + manifold.egrad2rgrad(moved, fresh)
@@ -387,12 +450,17 @@ def test_each_point_is_clipped_by_itself():
     x = torch.zeros(2, 2, dtype=torch.float64)
     gradient = torch.tensor([[1e6, 0.0], [0.0, 1.0]], dtype=torch.float64)
     moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.01, max_step=0.1))
-    torch.testing.assert_close(moved, torch.tensor([[-0.1, 0.0], [0.0, -0.01]], dtype=torch.float64))
+    torch.testing.assert_close(
+        moved, torch.tensor([[-0.1, 0.0], [0.0, -0.01]], dtype=torch.float64)
+    )
 
 
 @pytest.mark.parametrize(
     "signature",
-    [(2, 2), *(pytest.param(each, marks=pytest.mark.slow) for each in ((4, 0), (0, 4), (1, 3), (3, 1)))],
+    [
+        (2, 2),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ((4, 0), (0, 4), (1, 3), (3, 1))),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -406,10 +474,14 @@ def test_points_do_not_drift_off_the_manifold(manifold, momentum, generator):
     assert drift.max() < 2e-15
     if momentum:
         residual = manifold.inner(x, state.momentum).abs()
-        assert (residual <= 1e-13 * x.norm(dim=-1) * state.momentum.norm(dim=-1) * x.square().sum(-1)).all()
+        assert (
+            residual <= 1e-13 * x.norm(dim=-1) * state.momentum.norm(dim=-1) * x.square().sum(-1)
+        ).all()
 
 
-@pytest.mark.parametrize(("dtype", "size"), [(torch.float64, 1e200), (torch.float32, 1e30), (torch.float64, 1e308)])
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(torch.float64, 1e200), (torch.float32, 1e30), (torch.float64, 1e308)]
+)
 def test_moves_whose_square_overflows_are_shortened_not_dropped(dtype, size):
     gradient = torch.tensor([[size, -size], [1.0, 0.0], [0.0, 0.0]], dtype=dtype)
     settings = DescentSettings(Euclidean(2), lr=1.0, max_step=0.5)
@@ -419,9 +491,13 @@ def test_moves_whose_square_overflows_are_shortened_not_dropped(dtype, size):
 
 
 @pytest.mark.parametrize("bad", [float("inf"), float("nan")])
-@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "second_moment": 0.99}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "second_moment": 0.99}], ids=str
+)
 @pytest.mark.parametrize("max_step", [None, 0.1])
-def test_a_point_without_a_finite_gradient_stays_and_the_others_move(manifold, bad, options, max_step, generator):
+def test_a_point_without_a_finite_gradient_stays_and_the_others_move(
+    manifold, bad, options, max_step, generator
+):
     x = manifold.random(4, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
     settings = DescentSettings(manifold, lr=1e-3, max_step=max_step, **options)
@@ -456,9 +532,12 @@ def test_a_second_moment_that_overflows_is_not_kept():
 
 
 def test_carried_momentum_is_projected_onto_the_new_tangent_space(manifold, generator):
-    # Transport leaves what rounding makes of ⟨x, v⟩, and in float32 and far from the pole that is much: with nothing to
-    # remove it, it would be carried from step to step.
-    x, state = manifold.random(50, scale=3.0, generator=generator, dtype=torch.float32), DescentState()
+    # Transport leaves what rounding makes of ⟨x, v⟩, and in float32 and far from the pole that is
+    # much: with nothing to remove it, it would be carried from step to step.
+    x, state = (
+        manifold.random(50, scale=3.0, generator=generator, dtype=torch.float32),
+        DescentState(),
+    )
     settings = DescentSettings(manifold, lr=1e-2, momentum=0.99, max_step=0.05)
     for _ in range(100):
         gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator).float()

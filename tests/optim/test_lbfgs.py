@@ -13,7 +13,9 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
     """A probe tells the curvature: steps do not begin at the length of the gradient."""
     manifold = PseudoHyperboloid(2, 2)
     target = manifold.random(30, generator=torch.Generator().manual_seed(0))
-    start = manifold.phi(target + 0.01 * torch.randn(target.shape, generator=torch.Generator().manual_seed(1)))
+    start = manifold.phi(
+        target + 0.01 * torch.randn(target.shape, generator=torch.Generator().manual_seed(1))
+    )
     for scale in (1e-6, 1.0, 1e9):
         asked = []
 
@@ -32,15 +34,24 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
 
 @pytest.mark.parametrize("flat", [0, 1, 2])
 @pytest.mark.parametrize(
-    ("kind", "shape"), [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))]
+    ("kind", "shape"),
+    [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))],
 )
 def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape, flat):
-    """A subclass is not known: its gradients go through autograd. Flat coordinates after the others go as they are."""
+    """A subclass is not known: its gradients go through autograd. Flat coordinates after the others
+    go as they are.
+    """
     known, unknown = kind(*shape), type("Unknown", (kind,), {})(*shape)
     assert unknown.quadric is None
     assert known.quadric is not None
     target, start = (
-        torch.cat((known.random(9, generator=generator), torch.randn(9, flat, generator=generator).double()), -1)
+        torch.cat(
+            (
+                known.random(9, generator=generator),
+                torch.randn(9, flat, generator=generator).double(),
+            ),
+            -1,
+        )
         for generator in map(torch.Generator().manual_seed, (0, 1))
     )
 

@@ -22,7 +22,10 @@ def setting():
 
 @pytest.mark.parametrize(
     ("method", "direction"),
-    [("lbfgs", None), *((method, way) for method in ("line_search", "sgd", "adam") for way in (None, "descent"))],
+    [
+        ("lbfgs", None),
+        *((method, way) for method in ("line_search", "sgd", "adam") for way in (None, "descent")),
+    ],
 )
 def test_it_finds_a_known_minimum(setting, method, direction):
     M, start, target = setting
@@ -50,7 +53,8 @@ def test_it_finds_a_known_minimum(setting, method, direction):
 @pytest.mark.parametrize("signature", [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)], ids=str)
 @pytest.mark.parametrize("beta", [-0.25, -4.0])
 def test_it_does_not_stall_away_from_the_pole(signature, beta):
-    # ‖x - a‖² with a on the manifold: the least is 0, and χ is stretched by (‖x‖²/β)² on the way to it.
+    # ‖x - a‖² with a on the manifold: the least is 0, and χ is stretched by (‖x‖²/β)² on the way to
+    # it.
     M = PseudoHyperboloid(*signature, beta)
     for seed in range(3):
         generator = torch.Generator().manual_seed(seed)
@@ -76,12 +80,15 @@ def test_the_surrogate_needs_fewer_steps_than_chi():
 
 
 def test_any_direction_that_descends_will_do_and_of_the_others_it_is_said():
-    # Where this starts Df is null and not 0: it ascends at the rate ⟨Df, Df⟩ = 0, exactly, as all numbers are whole.
+    # Where this starts Df is null and not 0: it ascends at the rate ⟨Df, Df⟩ = 0, exactly, as all
+    # numbers are whole.
     M = PseudoHyperboloid(2, 1, -4.0)
 
     def run(direction):
         options = {"method": "line_search", "direction": direction, "gradient_tolerance": 1e-6}
-        return minimize(lambda x: (x[..., 1] + x[..., 2] + 1.0).square().sum(), M.origin(1), M, **options)
+        return minimize(
+            lambda x: (x[..., 1] + x[..., 2] + 1.0).square().sum(), M.origin(1), M, **options
+        )
 
     for direction in ("descent", "surrogate", "gram-schmidt"):
         result = run(direction)
@@ -90,12 +97,16 @@ def test_any_direction_that_descends_will_do_and_of_the_others_it_is_said():
     for direction in ("gradient", "signed-gradient"):
         result = run(direction)
         assert (result.converged, result.iterations) == (False, 0)
-        assert result.reason == f"no step decreases the function: direction '{direction}' does not descend here"
+        assert (
+            result.reason
+            == f"no step decreases the function: direction '{direction}' does not descend here"
+        )
         assert result.gradient_norm > 1.0
 
 
 def test_a_direction_of_slope_0_gets_no_step_even_where_the_function_falls():
-    # As above, but along Df the function falls in the second order, as by rounding it may fall there.
+    # As above, but along Df the function falls in the second order, as by rounding it may fall
+    # there.
     M = PseudoHyperboloid(2, 1, -4.0)
 
     def function(x):
@@ -108,7 +119,12 @@ def test_a_direction_of_slope_0_gets_no_step_even_where_the_function_falls():
 def test_convergence_does_not_depend_on_the_units(setting):
     M, start, target = setting
     for unit in (1e-9, 1.0, 1e9):
-        result = minimize(lambda x, u=unit: u * (1.0 + (x - target).square().sum()), start, M, gradient_tolerance=0.0)
+        result = minimize(
+            lambda x, u=unit: u * (1.0 + (x - target).square().sum()),
+            start,
+            M,
+            gradient_tolerance=0.0,
+        )
         assert result.converged, result.reason
         assert "rounding" in result.reason
         assert (result.point - target).abs().max() < 1e-6
@@ -117,7 +133,13 @@ def test_convergence_does_not_depend_on_the_units(setting):
 def test_the_gradient_norm_is_that_of_the_point_returned(setting):
     M, start, target = setting
     result = minimize(
-        lambda x: (x - target).square().sum(), start, M, method="sgd", lr=0.3, max_step=1.0, max_iterations=40
+        lambda x: (x - target).square().sum(),
+        start,
+        M,
+        method="sgd",
+        lr=0.3,
+        max_step=1.0,
+        max_iterations=40,
     )
     assert result.value < result.history[-1]
     x = result.point.requires_grad_()
@@ -143,7 +165,9 @@ def test_the_search_through_phi_survives_infinities_kinks_and_endless_descents()
     cliff = minimize(lambda x: (x - x.log()).sum(), torch.tensor([[1e-3]], dtype=torch.float64), E)
     assert cliff.converged
     assert cliff.point.item() == pytest.approx(1.0)
-    endless = minimize(lambda x: x.sum(), torch.tensor([[0.0]], dtype=torch.float64), E, max_iterations=10)
+    endless = minimize(
+        lambda x: x.sum(), torch.tensor([[0.0]], dtype=torch.float64), E, max_iterations=10
+    )
     assert not endless.converged
     assert -math.inf < endless.value < -1e6
     kink = minimize(lambda x: x.abs().sum(), torch.tensor([[1.0]], dtype=torch.float64), E)
@@ -152,14 +176,17 @@ def test_the_search_through_phi_survives_infinities_kinks_and_endless_descents()
 
 def test_float32_points_stay_float32(setting):
     M, start, target = setting
-    result = minimize(lambda x: (x - target.float()).square().sum(), start.float(), M, gradient_tolerance=1e-3)
+    result = minimize(
+        lambda x: (x - target.float()).square().sum(), start.float(), M, gradient_tolerance=1e-3
+    )
     assert result.converged
     assert result.point.dtype == torch.float32
     assert M.check_point(result.point).ok
 
 
 def test_the_hyperbolic_mean_is_found(generator):
-    # On hyperbolic space the Fréchet mean is unique, and its gradient condition is Σ log_x(y_i) = 0.
+    # On hyperbolic space the Fréchet mean is unique, and its gradient condition is Σ log_x(y_i) =
+    # 0.
     M = PseudoHyperboloid(3, 0, -4.0)
     cloud = M.random(20, scale=0.5, generator=generator)
     result = minimize(lambda x: M.sqdist(x, cloud).mean(), cloud[:1], M, gradient_tolerance=1e-10)
@@ -203,7 +230,13 @@ def test_ctrl_c_is_raised_with_the_best_so_far(setting):
 def test_the_best_point_is_kept_when_the_value_rises(setting):
     M, start, target = setting
     result = minimize(
-        lambda x: (x - target).square().sum(), start, M, method="sgd", lr=0.3, max_step=1.0, max_iterations=40
+        lambda x: (x - target).square().sum(),
+        start,
+        M,
+        method="sgd",
+        lr=0.3,
+        max_step=1.0,
+        max_iterations=40,
     )
     assert result.value == min(result.history)
     assert result.value < result.history[-1], "this step size overshoots"
@@ -248,7 +281,9 @@ def test_a_bar_changes_nothing_and_is_for_terminals(setting, capsys):
     M, start, target = setting
 
     def minimum(**options):
-        return minimize(lambda x: (x - target).square().sum(), start, M, max_iterations=3, **options).value
+        return minimize(
+            lambda x: (x - target).square().sum(), start, M, max_iterations=3, **options
+        ).value
 
     assert minimum(progress=True) == minimum()
     assert capsys.readouterr() == ("", "")
@@ -287,7 +322,9 @@ def test_reflections_across_the_minimum_are_not_accepted_for_ever(generator):
 
 def test_a_failed_search_away_from_a_minimum_is_no_convergence(setting):
     M, start, target = setting
-    wrong = minimize(lambda x: (x.detach() - target).square().sum() - (x - x.detach()).sum(), start, M)
+    wrong = minimize(
+        lambda x: (x.detach() - target).square().sum() - (x - x.detach()).sum(), start, M
+    )
     assert not wrong.converged
     assert "wrong gradient" in wrong.reason
 
@@ -295,7 +332,12 @@ def test_a_failed_search_away_from_a_minimum_is_no_convergence(setting):
 def test_adam_runs_on_a_checked_manifold(setting):
     M, start, target = setting
     result = minimize(
-        lambda x: (x - target).square().sum(), start, checked(M), method="adam", lr=0.01, max_iterations=5
+        lambda x: (x - target).square().sum(),
+        start,
+        checked(M),
+        method="adam",
+        lr=0.01,
+        max_iterations=5,
     )
     assert result.value < result.history[0]
 
@@ -311,7 +353,10 @@ def test_meeting_the_tolerance_at_the_last_iteration_is_convergence(setting):
     assert (last.converged, last.reason) == (True, free.reason)
     assert last.reason.startswith("gradient norm ")
     short = minimize(f, start, M, gradient_tolerance=1e-3, max_iterations=free.iterations - 1)
-    assert (short.converged, short.reason) == (False, f"reached max_iterations = {free.iterations - 1}")
+    assert (short.converged, short.reason) == (
+        False,
+        f"reached max_iterations = {free.iterations - 1}",
+    )
 
 
 def test_what_happens_to_a_module_does_not_reach_the_manifold(setting):
@@ -321,7 +366,10 @@ def test_what_happens_to_a_module_does_not_reach_the_manifold(setting):
     optimize_through_phi(table, "weight", M)
     table.float()
     assert table.weight.dtype == torch.float32
-    state = {name: torch.tensor(-9.0) if name.endswith("beta") else value for name, value in table.state_dict().items()}
+    state = {
+        name: torch.tensor(-9.0) if name.endswith("beta") else value
+        for name, value in table.state_dict().items()
+    }
     table.load_state_dict(state)
     assert PseudoHyperboloid(3, 1, -9.0).check_point(table.weight.detach()).ok
     assert (M.beta.item(), M.beta.dtype) == (-4.0, torch.float64)

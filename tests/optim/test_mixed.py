@@ -15,7 +15,11 @@ OPTIMIZERS = [
     (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2}),
     (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-2}),
     (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 1e-2}),
-    (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 3e-3, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 1e-2}),
+    (
+        PseudoRiemannianAdam,
+        torch.optim.Adam,
+        {"lr": 3e-3, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 1e-2},
+    ),
 ]
 IDS = ["sgd", "momentum", "adam", "adam-options"]
 
@@ -29,7 +33,10 @@ def network():
 def test_what_is_no_point_moves_as_in_torch_to_the_last_digit(ours, theirs, options):
     M, models = PseudoHyperboloid(2, 1, -4.0), [network(), network()]
     points = ManifoldParameter(M.random(5, generator=1), M)
-    optimizers = [ours([*models[0].parameters(), points], **options), theirs(models[1].parameters(), **options)]
+    optimizers = [
+        ours([*models[0].parameters(), points], **options),
+        theirs(models[1].parameters(), **options),
+    ]
     inputs = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
     for _ in range(20):
         for model, optimizer in zip(models, optimizers, strict=True):
@@ -47,9 +54,16 @@ def test_many_small_parameters_move_as_each_alone(kind, options, monkeypatch):
     for small in (groups._SMALL, 0):
         monkeypatch.setattr(groups, "_SMALL", small)
         M, steps = PseudoHyperboloid(2, 1, -0.25), []
-        params = [ManifoldParameter(M.random(*size, generator=k), M) for k, size in enumerate([(), (3,), (2, 4), (1,)])]
+        params = [
+            ManifoldParameter(M.random(*size, generator=k), M)
+            for k, size in enumerate([(), (3,), (2, 4), (1,)])
+        ]
         real = groups.descent_step
-        monkeypatch.setattr(groups, "descent_step", lambda *a, real=real, steps=steps: (steps.append(1), real(*a))[1])
+        monkeypatch.setattr(
+            groups,
+            "descent_step",
+            lambda *a, real=real, steps=steps: (steps.append(1), real(*a))[1],
+        )
         optimizer = kind(params, **{**options, "lr": 1e-3})
         for round_ in range(4):
             optimizer.zero_grad()
@@ -67,7 +81,9 @@ def test_each_parameter_lives_where_it_says(generator):
     Q, H, E = PseudoHyperboloid(2, 2), PseudoHyperboloid(4, 0, -4.0), Euclidean(5)
     params = [ManifoldParameter(M.random(4, generator=generator), M) for M in (Q, H, E)]
     params.append(nn.Parameter(Q.random(4, generator=generator)))
-    optimizer = PseudoRiemannianAdam([{"params": params[:3]}, {"params": params[3:], "manifold": Q}], lr=1e-2)
+    optimizer = PseudoRiemannianAdam(
+        [{"params": params[:3]}, {"params": params[3:], "manifold": Q}], lr=1e-2
+    )
     values = []
     for _ in range(30):
         optimizer.zero_grad()
@@ -83,7 +99,9 @@ def test_each_parameter_lives_where_it_says(generator):
 def test_states_are_plain_and_belong_to_their_geometry(generator):
     def made(beta):
         M = PseudoHyperboloid(2, 1, beta)
-        return PseudoRiemannianAdam([ManifoldParameter(M.random(4, generator=generator), M), network()[0].weight])
+        return PseudoRiemannianAdam(
+            [ManifoldParameter(M.random(4, generator=generator), M), network()[0].weight]
+        )
 
     optimizer = made(-4.0)
     for param in optimizer.param_groups[0]["params"]:
@@ -96,7 +114,9 @@ def test_states_are_plain_and_belong_to_their_geometry(generator):
     same = made(-4.0)
     same.load_state_dict(saved)
     assert [state["step"] for state in same.state.values()] == [1, 1]
-    with pytest.raises(ValueError, match=r"group 0 belongs to .*beta=-4\), this optimiser's to .*beta=-1\)"):
+    with pytest.raises(
+        ValueError, match=r"group 0 belongs to .*beta=-4\), this optimiser's to .*beta=-1\)"
+    ):
         made(-1.0).load_state_dict(saved)
     plain = PseudoRiemannianAdam([nn.Parameter(torch.ones(4, 4)), network()[0].weight])
     with pytest.raises(ValueError, match=r"beta=-4\), this optimiser's to no manifold"):

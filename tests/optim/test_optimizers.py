@@ -46,7 +46,9 @@ def train(optimizer, parameter, loss, steps):
 @pytest.mark.parametrize("direction", ["descent", "surrogate"])
 def test_flat_space_is_torch_optim(ours, theirs, options, direction):
     loss = quadratic()
-    x = torch.nn.Parameter(torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)))
+    x = torch.nn.Parameter(
+        torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    )
     y = torch.nn.Parameter(x.detach().clone())
     train(ours([x], Euclidean(5), direction=direction, **options), x, loss, 50)
     train(theirs([y], **options), y, loss, 50)
@@ -60,7 +62,9 @@ def test_flat_space_is_torch_optim(ours, theirs, options, direction):
         lambda x, M: PseudoRiemannianSGD([x], manifold=M, lr=1e-3, momentum=0.9, max_step=0.05),
         lambda x, M: PseudoRiemannianAdam([x], manifold=M, lr=1e-2, max_step=0.05),
         lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3, direction="surrogate"),
-        lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3, momentum=0.9, max_step=0.05, direction="surrogate"),
+        lambda x, M: PseudoRiemannianSGD(
+            [x], M, lr=1e-3, momentum=0.9, max_step=0.05, direction="surrogate"
+        ),
         lambda x, M: PseudoRiemannianAdam([x], M, lr=1e-2, max_step=0.05, direction="surrogate"),
     ],
     ids=["sgd", "momentum", "adam", "surrogate", "surrogate-momentum", "surrogate-adam"],
@@ -78,7 +82,9 @@ def test_adam_s_second_moment_is_positive_where_the_indefinite_one_is_not(genera
     optimizer = PseudoRiemannianAdam([x], M, lr=1e-2)
     loss = quadratic()
     gradient = torch.autograd.grad(loss(x), x)[0]
-    assert (M.sqnorm(M.egrad2rgrad(x.detach(), gradient)) < 0).any(), "⟨Df, Df⟩ is negative for some points"
+    assert (M.sqnorm(M.egrad2rgrad(x.detach(), gradient)) < 0).any(), (
+        "⟨Df, Df⟩ is negative for some points"
+    )
     train(optimizer, x, loss, 20)
     assert (optimizer.state[x]["second_moment"] >= 0).all()
     assert x.isfinite().all()
@@ -119,7 +125,9 @@ def test_sparse_equals_dense_when_every_row_is_touched(generator):
         optimizer = PseudoRiemannianSGD([table.weight], M, lr=1e-3, momentum=0.9)
         for _ in range(5):
             optimizer.zero_grad()
-            table(torch.tensor([0, 1, 2, 3, 4, 5, 2, 2, 4])).sin().sum().backward()  # some rows more than once
+            table(
+                torch.tensor([0, 1, 2, 3, 4, 5, 2, 2, 4])
+            ).sin().sum().backward()  # some rows more than once
             optimizer.step()
         results.append(table.weight.detach())
     torch.testing.assert_close(*results, rtol=1e-13, atol=1e-13)
@@ -147,8 +155,12 @@ def test_state_dict_resumes_to_the_same_bits(kind, generator):
     train(second, z, loss, 6)
     assert torch.equal(x, z)
     assert second.param_groups[0]["manifold"] is M
-    other = kind([torch.nn.Parameter(PseudoHyperboloid(3, 1, -2.0).random(8))], PseudoHyperboloid(3, 1, -2.0))
-    with pytest.raises(ValueError, match=r"belongs to PseudoHyperboloid\(p=3, q=1, beta=-1\), this optimiser's to"):
+    other = kind(
+        [torch.nn.Parameter(PseudoHyperboloid(3, 1, -2.0).random(8))], PseudoHyperboloid(3, 1, -2.0)
+    )
+    with pytest.raises(
+        ValueError, match=r"belongs to PseudoHyperboloid\(p=3, q=1, beta=-1\), this optimiser's to"
+    ):
         other.load_state_dict(saved)
 
 
@@ -168,7 +180,9 @@ def test_groups_closures_schedulers_and_copies(generator):
     x = torch.nn.Parameter(M.random(4, generator=generator))
     y = torch.nn.Parameter(torch.randn(4, 5, dtype=torch.float64, generator=generator))
     frozen = torch.nn.Parameter(M.random(2, generator=generator))
-    optimizer = PseudoRiemannianSGD([{"params": [x, frozen]}, {"params": [y], "manifold": E, "lr": 1e-1}], M, lr=1e-3)
+    optimizer = PseudoRiemannianSGD(
+        [{"params": [x, frozen]}, {"params": [y], "manifold": E, "lr": 1e-1}], M, lr=1e-3
+    )
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     before = frozen.detach().clone()
     loss = quadratic()
@@ -194,7 +208,9 @@ def test_constructors_check_points_and_options(generator):
     M = PseudoHyperboloid(3, 1)
     good = torch.nn.Parameter(M.random(4, generator=generator))
     bad = torch.nn.Parameter(torch.randn(4, 5, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"beta=-1\): param_groups\[0\]\['params'\]\[1\]\[0\] is off"):
+    with pytest.raises(
+        ValueError, match=r"beta=-1\): param_groups\[0\]\['params'\]\[1\]\[0\] is off"
+    ):
         PseudoRiemannianSGD([good, bad], M)
     with pytest.raises(ValueError, match="lr must be a finite non-negative number, got -1"):
         PseudoRiemannianAdam([good], M, lr=-1.0)
@@ -233,7 +249,9 @@ def test_a_group_that_is_refused_leaves_nothing_behind(wrong, generator):
     M = PseudoHyperboloid(3, 1)
     optimizer = PseudoRiemannianSGD([torch.nn.Parameter(M.random(4, generator=generator))], M)
     with pytest.raises((TypeError, ValueError)):
-        optimizer.add_param_group({"params": [torch.nn.Parameter(M.random(4, generator=generator))], **wrong})
+        optimizer.add_param_group(
+            {"params": [torch.nn.Parameter(M.random(4, generator=generator))], **wrong}
+        )
     assert len(optimizer.param_groups) == 1
 
     class Interrupted(PseudoHyperboloid):
@@ -241,7 +259,9 @@ def test_a_group_that_is_refused_leaves_nothing_behind(wrong, generator):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        optimizer.add_param_group({"params": [torch.nn.Parameter(M.random(4))], "manifold": Interrupted(3, 1)})
+        optimizer.add_param_group(
+            {"params": [torch.nn.Parameter(M.random(4))], "manifold": Interrupted(3, 1)}
+        )
     assert len(optimizer.param_groups) == 1
 
 
@@ -249,7 +269,9 @@ def test_states_of_nearly_the_same_geometry_are_told_apart(generator):
     M, other = PseudoHyperboloid(3, 1, -1.0), PseudoHyperboloid(3, 1, -1.0000001)
     first = PseudoRiemannianSGD([torch.nn.Parameter(M.random(4, generator=generator))], M)
     second = PseudoRiemannianSGD([torch.nn.Parameter(other.random(4, generator=generator))], other)
-    with pytest.raises(ValueError, match=r"belongs to .*beta=-1\), this optimiser's to .*beta=-1\.0000001\)"):
+    with pytest.raises(
+        ValueError, match=r"belongs to .*beta=-1\), this optimiser's to .*beta=-1\.0000001\)"
+    ):
         second.load_state_dict(first.state_dict())
 
 
@@ -261,7 +283,10 @@ def test_an_infinite_gradient_is_named_and_does_not_reach_the_points(generator):
         optimizer = kind([x], M, lr=1e-2)
         x.grad = torch.randn(x.shape, dtype=torch.float64, generator=generator)
         x.grad[2, 0] = float("inf")
-        rule = r"the gradient of param_groups\[0\]\['params'\]\[0\]\[2\] is not finite: \(inf, .*; .* shape \(4, 5\)"
+        rule = (
+            r"the gradient of param_groups\[0\]\['params'\]\[0\]\[2\] is not finite: \(inf, .*; "
+            r".* shape \(4, 5\)"
+        )
         with pytest.raises(FloatingPointError, match=rule):
             optimizer.step()
         assert M.check_point(x.detach()).ok
@@ -272,11 +297,16 @@ def test_an_infinite_gradient_is_named_and_does_not_reach_the_points(generator):
 @pytest.mark.parametrize("kind", BOTH)
 def test_a_gradient_that_is_not_finite_is_named_and_moves_no_layer(kind, generator):
     M = PseudoHyperboloid(3, 1)
-    nodes, head = ManifoldParameter(M.random(4, generator=generator), M), torch.nn.Parameter(torch.ones(2, 5))
+    nodes, head = (
+        ManifoldParameter(M.random(4, generator=generator), M),
+        torch.nn.Parameter(torch.ones(2, 5)),
+    )
     optimizer = kind([("nodes", nodes), ("head", head)], lr=1e-2)
     nodes.grad, head.grad = torch.zeros(4, 5, dtype=torch.float64), torch.ones(2, 5)
     head.grad[1, 3] = float("nan")
-    with pytest.raises(FloatingPointError, match=r"the gradient of head\[1\] is not finite: \(1, 1, 1, nan, 1\)"):
+    with pytest.raises(
+        FloatingPointError, match=r"the gradient of head\[1\] is not finite: \(1, 1, 1, nan, 1\)"
+    ):
         optimizer.step()
     assert torch.equal(head, torch.ones(2, 5))
 
@@ -297,14 +327,18 @@ def test_a_step_that_overflows_is_an_error_that_names_the_points(generator):
     optimizer = PseudoRiemannianSGD(params, lr=1e-2)
     for scale, (_, param) in zip((1.0, 1e300), params, strict=True):
         param.grad = torch.full((3, 5), scale, dtype=torch.float64)
-    with pytest.raises(FloatingPointError, match=r"a step of b, of shape \(3, 5\), overflows though its gradient"):
+    with pytest.raises(
+        FloatingPointError, match=r"a step of b, of shape \(3, 5\), overflows though its gradient"
+    ):
         optimizer.step()
     PseudoRiemannianSGD(params, lr=1e-2, max_step=0.1).step()
 
 
 def test_a_layer_that_an_earlier_step_made_infinite_is_named():
     head = torch.nn.Parameter(torch.ones(2))
-    optimizer = PseudoRiemannianSGD([("head", head), ("empty", torch.nn.Parameter(torch.ones(0)))], lr=1e30)
+    optimizer = PseudoRiemannianSGD(
+        [("head", head), ("empty", torch.nn.Parameter(torch.ones(0)))], lr=1e30
+    )
     for param in optimizer.param_groups[0]["params"]:
         param.grad = torch.full_like(param, 1e30)
     optimizer.step()
@@ -314,7 +348,9 @@ def test_a_layer_that_an_earlier_step_made_infinite_is_named():
 
 @pytest.mark.parametrize(("p", "q"), [pytest.param(4, 0, marks=pytest.mark.slow), (3, 1)])
 def test_adam_trains_link_prediction_at_the_rate_of_other_libraries(p, q):
-    """Along χ scaled coordinate by coordinate the points run away at this rate: to 1e140 within 60 steps."""
+    """Along χ scaled coordinate by coordinate the points run away at this rate: to 1e140 within 60
+    steps.
+    """
     M, graph = PseudoHyperboloid(p, q), datasets.lesmis()
     nodes = ManifoldEmbedding(graph.n_nodes, M, generator=0)
     links = LinkDecoder(M, dissimilarity="smoothed", epsilon=0.01)
@@ -324,7 +360,10 @@ def test_adam_trains_link_prediction_at_the_rate_of_other_libraries(p, q):
         optimizer.zero_grad()
         others = torch.randint(graph.n_nodes, ties.shape, generator=generator)
         tied, drawn = links(*nodes(ties).unbind(1)), links(*nodes(others).unbind(1))
-        loss = -(torch.nn.functional.logsigmoid(tied).mean() + torch.nn.functional.logsigmoid(-drawn).mean())
+        loss = -(
+            torch.nn.functional.logsigmoid(tied).mean()
+            + torch.nn.functional.logsigmoid(-drawn).mean()
+        )
         loss.backward()
         optimizer.step()
         losses.append(loss.item())

@@ -13,7 +13,9 @@ from ultrahyperbolic.spaces.dissimilarities import DISSIMILARITIES
 
 def test_spaces():
     assert kernel_space(Euclidean(3), "geodesic") == KernelSpace(0, 1.0, Kind.FLAT_SQUARED)
-    assert kernel_space(PseudoHyperboloid(2, 1, -4.0), "cone-rule") == KernelSpace(2, 2.0, Kind.CONE_RULE)
+    assert kernel_space(PseudoHyperboloid(2, 1, -4.0), "cone-rule") == KernelSpace(
+        2, 2.0, Kind.CONE_RULE
+    )
     assert kernel_space(Euclidean(3), "distance").time == 0
     assert kernel_space(PseudoHyperboloid(2, 0), "distance").time == 1
 
@@ -30,19 +32,28 @@ class Warped(PseudoHyperboloid):
         return 2.0 * super().dissimilarity(x, y)
 
 
-@pytest.mark.parametrize("manifold", [Warped(2, 1), PseudoSphere(2, 1)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "manifold", [Warped(2, 1), PseudoSphere(2, 1)], ids=lambda m: type(m).__name__
+)
 def test_other_manifolds_are_not_known(manifold):
     with pytest.raises(ValueError, match=f"no compiled loop knows {type(manifold).__name__}"):
         kernel_space(manifold, "geodesic")
     points = manifold.random(30)
     pairs = torch.tensor([[0, 1], [3, 20]])
-    with pytest.raises(ValueError, match=f"backend 'numba': no compiled loop knows {type(manifold).__name__}"):
+    with pytest.raises(
+        ValueError, match=f"backend 'numba': no compiled loop knows {type(manifold).__name__}"
+    ):
         pair_distances(points, manifold, pairs, backend="numba")
     found = pair_distances(points, manifold, pairs)
     assert torch.equal(found, manifold.dissimilarity(points[pairs[:, 0]], points[pairs[:, 1]]))
 
 
-SPACES = [PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -4.0), PseudoHyperboloid(2, 1, -0.25), Euclidean(3)]
+SPACES = [
+    PseudoHyperboloid(3, 0, -4.0),
+    PseudoHyperboloid(0, 3, -4.0),
+    PseudoHyperboloid(2, 1, -0.25),
+    Euclidean(3),
+]
 
 
 @pytest.mark.parametrize("manifold", SPACES, ids=lambda m: m._label())
@@ -53,7 +64,12 @@ def test_every_kind_is_what_the_manifold_says(manifold, dissimilarity, generator
         pytest.skip("no kind")
     points = manifold.random(40, generator=generator)
     # Near ones as well, where the rule of the cone differs.
-    points = torch.cat((points, manifold.expmap(points, 1e-3 * manifold.random_tangent(points, generator=generator))))
+    points = torch.cat(
+        (
+            points,
+            manifold.expmap(points, 1e-3 * manifold.random_tangent(points, generator=generator)),
+        )
+    )
     pairs = torch.combinations(torch.arange(len(points)))
     found, expected = (
         pair_distances(points, manifold, pairs, dissimilarity=dissimilarity, backend=backend)

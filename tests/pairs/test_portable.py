@@ -17,10 +17,16 @@ from ultrahyperbolic.rounding import cosh_of_root, geometric, power
 exp, log, log1p, asin, asinh, sinh, sin, cosh_sinhc = map(
     portable.entry,
     (
-        portable.exp, portable.log, portable.log1p, portable.asin, portable.asinh, portable.sinh, portable.sin,
+        portable.exp,
+        portable.log,
+        portable.log1p,
+        portable.asin,
+        portable.asinh,
+        portable.sinh,
+        portable.sin,
         portable.cosh_sinhc,
     ),
-)  # fmt: skip
+)
 EPS = 2.0**-53
 RNG = np.random.default_rng(0)
 
@@ -39,7 +45,12 @@ RNG = np.random.default_rng(0)
         (asinh, mpmath.asinh, 10.0 ** RNG.uniform(-12, 6, 200), 10),
         (sinh, mpmath.sinh, RNG.uniform(0, 300, 100), 90),
         (sin, mpmath.sin, RNG.uniform(0, 1.6, 100), 6),
-        (lambda x: numpy_asinh(np.array([x]))[0], mpmath.asinh, 10.0 ** RNG.uniform(-12, 6, 200), 10),
+        (
+            lambda x: numpy_asinh(np.array([x]))[0],
+            mpmath.asinh,
+            10.0 ** RNG.uniform(-12, 6, 200),
+            10,
+        ),
         (lambda x: cosh_of_root(x * x), mpmath.cosh, RNG.uniform(0, 1.5, 50), 4),
         (lambda x: power(7.0, x), lambda x: mpmath.mpf(7) ** x, RNG.uniform(-3, 3, 50), 2),
     ],
@@ -84,7 +95,9 @@ def test_lanes_add_in_the_order_that_is_written():
             sums = portable.add(sums, portable.load(values, j))
         return portable.total(sums)
 
-    values = RNG.standard_normal(portable.WIDTH * 25) * 10.0 ** RNG.uniform(-8, 8, portable.WIDTH * 25)
+    values = RNG.standard_normal(portable.WIDTH * 25) * 10.0 ** RNG.uniform(
+        -8, 8, portable.WIDTH * 25
+    )
     lanes = np.zeros(portable.WIDTH)
     for row in values.reshape(-1, portable.WIDTH):
         lanes += row

@@ -1,4 +1,6 @@
-"""The compiled passes against torch's, and against what they must be given the distances they measure."""
+"""The compiled passes against torch's, and against what they must be given the distances they
+measure.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def expect(points, manifold, edges, k, thresholds, **options):
     table = Table(matrix(points, manifold, **options))
     positions = torch.arange(len(points)).double()[:, None]
     statistics = reference.row_statistics(positions, table, edges, k, thresholds)
-    return statistics, reference.row_statistics(positions, table, edges, 0, thresholds, upper=True).nonedges
+    return statistics, reference.row_statistics(
+        positions, table, edges, 0, thresholds, upper=True
+    ).nonedges
 
 
 def assert_same_rows(found, expected):
@@ -81,7 +85,9 @@ def space(request):
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_distances_are_those_of_the_manifold(space, measure):
-    points = torch.cat((spread_points(space, 150), spread_points(space, 50, scale=20.0), spread_points(space, 50)))
+    points = torch.cat(
+        (spread_points(space, 150), spread_points(space, 50, scale=20.0), spread_points(space, 50))
+    )
     points[200:] = space.expmap(points[:50], space.random_tangent(points[:50], scale=1e-5))
     if isinstance(space, PseudoHyperboloid) and space.q > 0:
         points = torch.cat((points, -points[200:], -points[:3]))
@@ -89,9 +95,12 @@ def test_distances_are_those_of_the_manifold(space, measure):
     n = len(points)
     found = matrix(points, space, dissimilarity=measure, **options)
     pairs = torch.cartesian_prod(torch.arange(n), torch.arange(n))
-    expected = reference.pair_distances(points, space, pairs, dissimilarity=measure, **options).view(n, n)
+    expected = reference.pair_distances(
+        points, space, pairs, dissimilarity=measure, **options
+    ).view(n, n)
     assert torch.equal(found, found.T)
-    # What rounding leaves of a squared chord: terms as large as ‖x‖‖y‖, or ‖x ∓ y‖² where that is less.
+    # What rounding leaves of a squared chord: terms as large as ‖x‖‖y‖, or ‖x ∓ y‖² where that is
+    # less.
     norms = points.norm(dim=1)
     terms = torch.minimum(norms[:, None] * norms, torch.cdist(points, points).square())
     if isinstance(space, PseudoHyperboloid):
@@ -100,7 +109,9 @@ def test_distances_are_those_of_the_manifold(space, measure):
     if isinstance(space, Euclidean) or space.q == 0:
         assert (off <= 1e-12 * expected + 1e-14 * (norms[:, None] + norms)).all()
     elif measure == "extrinsic":
-        assert ((found.square() - expected.square()).abs() <= 1e-14 * terms + 1e-13 * expected.square()).all()
+        assert (
+            (found.square() - expected.square()).abs() <= 1e-14 * terms + 1e-13 * expected.square()
+        ).all()
     else:
         assert (off <= 1e-12 * expected + (1e-14 * terms).sqrt()).all()
     ordinary = (expected - expected.median()).abs() < 0.2 * expected.median()
@@ -136,7 +147,10 @@ def test_tables_hold_fourteen_digits(epsilon):
         space = reducers.prepare(np.full((1, 5), 1e5), KernelSpace(time, 0.5, int(kind)), epsilon)
         for chords in (w, -w) if space.time else (w,):
             values = np.empty_like(w)
-            assert look_up(space.table, space.first, space.above, space.below, chords, len(w), values) == 0
+            assert (
+                look_up(space.table, space.first, space.above, space.below, chords, len(w), values)
+                == 0
+            )
             truth = [dissimilarity(chord, int(kind), 0.5, epsilon)[0] for chord in chords]
             np.testing.assert_allclose(values, truth, rtol=1e-14)
 
@@ -147,19 +161,27 @@ def test_dist_where_geodesics_never_end():
         points[0] = -points[1] if space.ambient_dim == 4 else points[0]
         pairs = random_edges(40, 1.0)
         found = pair_distances(points, space, pairs, dissimilarity="distance", **NUMBA)
-        torch.testing.assert_close(found, space.dist(points[pairs[:, 0]], points[pairs[:, 1]]), rtol=1e-12, atol=0)
+        torch.testing.assert_close(
+            found, space.dist(points[pairs[:, 0]], points[pairs[:, 1]]), rtol=1e-12, atol=0
+        )
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_all_reducers(space, n):
     points, edges = spread_points(space, n, seed=n), random_edges(n)
-    thresholds = torch.cat((pair_distances(points, space, edges, **NUMBA), torch.tensor([0.0, math.inf]).double()))
+    thresholds = torch.cat(
+        (pair_distances(points, space, edges, **NUMBA), torch.tensor([0.0, math.inf]).double())
+    )
     for k in {1, min(5, n - 1), n - 1}:
         statistics, counts = expect(points, space, edges, k, thresholds)
         assert_same_rows(row_statistics(points, space, edges, k, thresholds, **NUMBA), statistics)
         assert torch.equal(nearest(points, space, k, **NUMBA).indices, statistics.nearest.indices)
-    assert torch.equal(row_sums(points, space, **NUMBA), row_statistics(points, space, edges, 1, **NUMBA).sums)
-    assert torch.equal(neighbor_counts(points, space, edges, **NUMBA).others, statistics.counts.others)
+    assert torch.equal(
+        row_sums(points, space, **NUMBA), row_statistics(points, space, edges, 1, **NUMBA).sums
+    )
+    assert torch.equal(
+        neighbor_counts(points, space, edges, **NUMBA).others, statistics.counts.others
+    )
     assert torch.equal(nonedge_counts(points, space, edges, thresholds, **NUMBA), counts)
 
 
@@ -168,9 +190,14 @@ def test_all_measures(space, measure):
     points, edges = spread_points(space, 120), random_edges(120)
     thresholds = pair_distances(points, space, edges, dissimilarity=measure, **NUMBA)
     statistics, counts = expect(points, space, edges, 7, thresholds, dissimilarity=measure)
-    assert_same_rows(row_statistics(points, space, edges, 7, thresholds, dissimilarity=measure, **NUMBA), statistics)
+    assert_same_rows(
+        row_statistics(points, space, edges, 7, thresholds, dissimilarity=measure, **NUMBA),
+        statistics,
+    )
     assert torch.equal(statistics.nonedges, counts)
-    assert torch.equal(nonedge_counts(points, space, edges, thresholds, dissimilarity=measure, **NUMBA), counts)
+    assert torch.equal(
+        nonedge_counts(points, space, edges, thresholds, dissimilarity=measure, **NUMBA), counts
+    )
 
 
 def test_torch_finds_the_same(space):
@@ -178,7 +205,9 @@ def test_torch_finds_the_same(space):
     found = row_statistics(points, space, edges, 6, **NUMBA)
     expected = row_statistics(points, space, edges, 6, backend="reference")
     torch.testing.assert_close(found.sums, expected.sums, rtol=1e-12, atol=0)
-    torch.testing.assert_close(found.nearest.distances, expected.nearest.distances, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(
+        found.nearest.distances, expected.nearest.distances, rtol=1e-9, atol=1e-12
+    )
     thresholds = pair_distances(points, space, edges, backend="reference")
     counts = nonedge_counts(points, space, edges, thresholds, **NUMBA)
     # Rounding may turn the order of two distances that are equal but for it.
@@ -193,15 +222,20 @@ def test_torch_finds_the_same(space):
 @pytest.mark.parametrize("n", [31, 300])
 def test_equal_distances(n, share):
     points, edges, flat = lattice(n), random_edges(n, share), Euclidean(3)
-    thresholds = torch.tensor([3.0, math.inf, 0.0, -1.0, 3.0, 1.5, math.nan, 12.0], dtype=torch.float64)
+    thresholds = torch.tensor(
+        [3.0, math.inf, 0.0, -1.0, 3.0, 1.5, math.nan, 12.0], dtype=torch.float64
+    )
     before = thresholds.clone()
     for k in (1, 9, n - 1):
         assert_same_rows(
-            row_statistics(points, flat, edges, k, **NUMBA), reference.row_statistics(points, flat, edges, k)
+            row_statistics(points, flat, edges, k, **NUMBA),
+            reference.row_statistics(points, flat, edges, k),
         )
     for bounds in (thresholds, thresholds[:1], thresholds[:0], torch.full_like(thresholds, 2.0)):
         found = nonedge_counts(points, flat, edges, bounds, **NUMBA)
-        assert torch.equal(found, reference.row_statistics(points, flat, edges, 0, bounds, upper=True).nonedges)
+        assert torch.equal(
+            found, reference.row_statistics(points, flat, edges, 0, bounds, upper=True).nonedges
+        )
         assert torch.equal(found, row_statistics(points, flat, edges, 1, bounds, **NUMBA).nonedges)
         assert torch.equal(found, reference.row_statistics(points, flat, edges, 1, bounds).nonedges)
     assert row_statistics(points, flat, edges, 1, **NUMBA).nonedges.shape == (0,)
@@ -212,7 +246,9 @@ def test_points_that_coincide(space):
     points = spread_points(space, 1).expand(40, -1)
     found = row_statistics(points, space, random_edges(40), 3, **NUMBA)
     assert found.sums.tolist() == [0.0] * 40
-    assert found.nearest.indices.tolist() == [[j for j in range(4) if j != i][:3] for i in range(40)]
+    assert found.nearest.indices.tolist() == [
+        [j for j in range(4) if j != i][:3] for i in range(40)
+    ]
 
 
 def test_thresholds_that_differ_by_one_bit():
@@ -223,7 +259,9 @@ def test_thresholds_that_differ_by_one_bit():
     table = matrix(points, flat)
     table[edges[:, 0], edges[:, 1]] = math.inf
     apart = table[torch.ones_like(table).triu(1).bool()].sort().values
-    found = nonedge_counts(points, flat, edges, torch.cat((below, distances, distances * 1e9)), **NUMBA)
+    found = nonedge_counts(
+        points, flat, edges, torch.cat((below, distances, distances * 1e9)), **NUMBA
+    )
     truth = [torch.searchsorted(apart, distances, right=right) for right in (False, True)]
     assert torch.equal(found[: 2 * len(edges)], torch.cat(truth))
     assert not torch.equal(*truth)
@@ -258,7 +296,9 @@ def test_few_points():
     for n in (0, 1):
         points = torch.ones(n, 2, dtype=torch.float64)
         assert row_sums(points, Euclidean(2), **NUMBA).tolist() == [0.0] * n
-        assert nonedge_counts(points, Euclidean(2), none, points.new_ones(1), **NUMBA).tolist() == [0]
+        assert nonedge_counts(points, Euclidean(2), none, points.new_ones(1), **NUMBA).tolist() == [
+            0
+        ]
         assert pair_distances(points, Euclidean(2), none, **NUMBA).tolist() == []
 
 
@@ -299,21 +339,29 @@ def test_without_numba_torch_does_it(monkeypatch):
 def test_what_cannot_be_is_refused():
     points, space = lattice(1100), Euclidean(3)
     for k in (0, 1100):
-        with pytest.raises(ValueError, match="k must be at least 1 and below the number of points, 1100"):
+        with pytest.raises(
+            ValueError, match="k must be at least 1 and below the number of points, 1100"
+        ):
             nearest(points, space, k)
     with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
         row_sums(points, space, block_rows=0)
     with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
         row_sums(points, space, threads=0)
-    with pytest.raises(ValueError, match="backend must be one of auto, numba, reference, got 'fortran'"):
+    with pytest.raises(
+        ValueError, match="backend must be one of auto, numba, reference, got 'fortran'"
+    ):
         row_sums(points, space, backend="fortran")
     with pytest.raises(ValueError, match="dissimilarity must be one of"):
         row_sums(points, space, dissimilarity="hops")
     with pytest.raises(ValueError, match="epsilon must be"):
         row_sums(points, space, dissimilarity="smoothed", epsilon=-1.0)
-    with pytest.raises(ValueError, match=r"backend 'numba': points must be float64 on the CPU, got torch\.float32"):
+    with pytest.raises(
+        ValueError, match=r"backend 'numba': points must be float64 on the CPU, got torch\.float32"
+    ):
         row_sums(points.float(), space, backend="numba")
-    with pytest.raises(ValueError, match="positions from 0 to 1099, got 0 to 1100; use 'reference'"):
+    with pytest.raises(
+        ValueError, match="positions from 0 to 1099, got 0 to 1100; use 'reference'"
+    ):
         neighbor_counts(points, space, torch.tensor([[0, 1100]]), backend="numba")
     with pytest.raises((IndexError, RuntimeError)):
         neighbor_counts(points, space, torch.tensor([[0, 1100]]))

@@ -29,7 +29,9 @@ BLOCKS = [None, 1, 7, 1000]
 
 
 def lattice(n, seed=0, dtype=torch.float64):
-    """Points of a small grid: squared distances are exact in any order of summation, and many are equal."""
+    """Points of a small grid: squared distances are exact in any order of summation, and many are
+    equal.
+    """
     return torch.randint(0, 3, (n, 3), generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
@@ -39,7 +41,10 @@ def random_edges(n, share=0.2, seed=0):
 
 
 def lattice_matrix(points):
-    return [[float(sum((a - b) ** 2 for a, b in zip(x, y, strict=True))) for y in points] for x in points]
+    return [
+        [float(sum((a - b) ** 2 for a, b in zip(x, y, strict=True))) for y in points]
+        for x in points
+    ]
 
 
 def matrix(points, manifold, dissimilarity="geodesic", **options):
@@ -68,9 +73,14 @@ def test_row_sums(space, dtype):
     points = space.random(13, generator=torch.Generator().manual_seed(0), dtype=dtype)
     sums = row_sums(points, space)
     assert sums.dtype == torch.float64
-    truth = [sum(value for j, value in enumerate(row) if j != i) for i, row in enumerate(matrix(points, space))]
+    truth = [
+        sum(value for j, value in enumerate(row) if j != i)
+        for i, row in enumerate(matrix(points, space))
+    ]
     tolerance = 1e-12 if dtype == torch.float64 else 1e-4
-    torch.testing.assert_close(sums, torch.tensor(truth, dtype=torch.float64), rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(
+        sums, torch.tensor(truth, dtype=torch.float64), rtol=tolerance, atol=tolerance
+    )
 
 
 def test_row_sums_accumulate_in_double():
@@ -78,7 +88,9 @@ def test_row_sums_accumulate_in_double():
     points = torch.zeros(3001, 1, dtype=torch.float32)
     points[0] = 0.1
     squared = points[0].square().double()
-    torch.testing.assert_close(row_sums(points, Euclidean(1))[0], 3000 * squared.squeeze(), rtol=1e-13, atol=0)
+    torch.testing.assert_close(
+        row_sums(points, Euclidean(1))[0], 3000 * squared.squeeze(), rtol=1e-13, atol=0
+    )
 
 
 @pytest.mark.parametrize("measure", ["distance", "broken", "smoothed", "extrinsic"])
@@ -109,7 +121,8 @@ def test_nearest(space):
 def test_nearest_of_the_first_points_alone(space, block_rows, backend):
     points = space.random(17, generator=torch.Generator().manual_seed(2))
     every, first = (
-        nearest(points, space, 4, count=count, block_rows=block_rows, backend=backend) for count in (None, 5)
+        nearest(points, space, 4, count=count, block_rows=block_rows, backend=backend)
+        for count in (None, 5)
     )
     assert torch.equal(first.indices, every.indices[:5])
     torch.testing.assert_close(first.distances, every.distances[:5])
@@ -122,7 +135,9 @@ def test_nearest_takes_the_lower_index_of_equals(k, block_rows, dtype):
     table = lattice_matrix(points.tolist())
     found = nearest(points, Euclidean(3), k, block_rows=block_rows)
     assert found.indices.tolist() == [closest(row, i, k) for i, row in enumerate(table)]
-    assert found.distances.tolist() == [[table[i][j] for j in closest(table[i], i, k)] for i in range(40)]
+    assert found.distances.tolist() == [
+        [table[i][j] for j in closest(table[i], i, k)] for i in range(40)
+    ]
 
 
 @pytest.mark.parametrize("block_rows", BLOCKS)
@@ -131,7 +146,10 @@ def test_nonedge_counts(block_rows, dtype):
     table, joined = lattice_matrix(points.tolist()), adjacency(edges, 31)
     apart = [table[i][j] for i in range(31) for j in range(i + 1, 31) if not joined[i][j]]
     thresholds = torch.tensor([3.0, math.inf, 0.0, -1.0, 3.0, 1.5, math.nan, 12.0], dtype=dtype)
-    truth = [sum(value <= t for value in apart) for t in (3.0, math.inf, 0.0, -1.0, 3.0, 1.5, math.inf, 12.0)]
+    truth = [
+        sum(value <= t for value in apart)
+        for t in (3.0, math.inf, 0.0, -1.0, 3.0, 1.5, math.inf, 12.0)
+    ]
     before = thresholds.clone()
     counts = nonedge_counts(points, Euclidean(3), edges, thresholds, block_rows=block_rows)
     assert counts.tolist() == truth
@@ -147,7 +165,10 @@ def test_nonedge_counts_on_curved_manifolds(space):
         for t in thresholds.tolist()
     ]
     for block_rows in BLOCKS:
-        assert nonedge_counts(points, space, edges, thresholds, block_rows=block_rows).tolist() == truth
+        assert (
+            nonedge_counts(points, space, edges, thresholds, block_rows=block_rows).tolist()
+            == truth
+        )
 
 
 def counts_by_loop(table, joined):
@@ -156,7 +177,9 @@ def counts_by_loop(table, joined):
         neighbors = [v for v in range(len(row)) if joined[u][v]]
         others = [v for v in range(len(row)) if v != u and not joined[u][v]]
         for reach in sorted(row[v] for v in neighbors):
-            found.append((u, sum(row[v] <= reach for v in neighbors), sum(row[v] <= reach for v in others)))
+            found.append(
+                (u, sum(row[v] <= reach for v in neighbors), sum(row[v] <= reach for v in others))
+            )
     return found
 
 
@@ -170,7 +193,10 @@ def test_neighbor_counts(share, block_rows, dtype):
 
 
 def test_neighbor_counts_on_curved_manifolds(space):
-    points, edges = space.random(17, generator=torch.Generator().manual_seed(4)), random_edges(17, 0.3)
+    points, edges = (
+        space.random(17, generator=torch.Generator().manual_seed(4)),
+        random_edges(17, 0.3),
+    )
     truth = counts_by_loop(matrix(points, space), adjacency(edges, 17))
     for block_rows in BLOCKS:
         found = neighbor_counts(points, space, edges, block_rows=block_rows)
@@ -179,13 +205,18 @@ def test_neighbor_counts_on_curved_manifolds(space):
 
 def test_pairs_without_a_geodesic_are_farthest():
     space = PseudoHyperboloid(2, 2)
-    points, edges = space.random(25, generator=torch.Generator().manual_seed(5)), random_edges(25, 0.4)
+    points, edges = (
+        space.random(25, generator=torch.Generator().manual_seed(5)),
+        random_edges(25, 0.4),
+    )
     table = matrix(points, space, "distance")
     missing = [math.isinf(value) for row in table for value in row]
     assert any(missing)
     assert not all(missing)
     statistics = row_statistics(points, space, edges, 24, dissimilarity="distance")
-    assert statistics.nearest.indices.tolist() == [closest(row, i, 24) for i, row in enumerate(table)]
+    assert statistics.nearest.indices.tolist() == [
+        closest(row, i, 24) for i, row in enumerate(table)
+    ]
     truth = counts_by_loop(table, adjacency(edges, 25))
     assert torch.stack(statistics.counts).T.tolist() == [list(entry) for entry in truth]
     assert statistics.sums.isinf().tolist() == [any(map(math.isinf, row)) for row in table]
@@ -199,10 +230,14 @@ def test_one_pass_gives_what_four_give(space, passes):
     counts = nonedge_counts(points, space, edges, thresholds, block_rows=8)
     assert torch.equal(statistics.nonedges, counts)
     assert row_statistics(points, space, edges, 3).nonedges.shape == (0,)
-    torch.testing.assert_close(statistics.sums, row_sums(points, space, block_rows=8), rtol=0, atol=0)
+    torch.testing.assert_close(
+        statistics.sums, row_sums(points, space, block_rows=8), rtol=0, atol=0
+    )
     for one, other in zip(statistics.nearest, nearest(points, space, 3, block_rows=8), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
-    for one, other in zip(statistics.counts, neighbor_counts(points, space, edges, block_rows=8), strict=True):
+    for one, other in zip(
+        statistics.counts, neighbor_counts(points, space, edges, block_rows=8), strict=True
+    ):
         assert torch.equal(one, other)
 
 
@@ -233,7 +268,9 @@ def test_two_thousand_points_in_blocks():
     counts = nonedge_counts(points, space, edges, thresholds)
     assert space.largest <= 1 << 18 < n * n / 8
     torch.testing.assert_close(statistics.sums, table.sum(1), rtol=1e-9, atol=0)
-    torch.testing.assert_close(statistics.nearest.distances, table.topk(3, largest=False).values[:, 1:])
+    torch.testing.assert_close(
+        statistics.nearest.distances, table.topk(3, largest=False).values[:, 1:]
+    )
     table[edges[:, 0], edges[:, 1]] = math.inf
     apart = table[torch.ones_like(table).triu(1).bool()].sort().values
     assert torch.equal(counts, torch.searchsorted(apart, thresholds, right=True))
@@ -281,7 +318,9 @@ def test_popularity_is_part_of_every_distance(manifold, backend):
     for u in range(12):
         near = sorted(float(table[u, v]) for v in range(12) if joined[u][v])
         others = [float(table[u, v]) for v in range(12) if v != u and not joined[u][v]]
-        expected += [(u, sum(d <= far for d in near), sum(d <= far for d in others)) for far in near]
+        expected += [
+            (u, sum(d <= far for d in near), sum(d <= far for d in others)) for far in near
+        ]
     assert list(zip(*(part.tolist() for part in whole.counts), strict=True)) == expected
 
 
@@ -295,7 +334,9 @@ def test_sums_with_popularity_leave_the_node_itself_out_and_are_float64(dtype):
     assert popularity.tolist() == [10.0, 20.0, 40.0], "what was given is left alone"
 
 
-@pytest.mark.parametrize("popularity", [torch.zeros(2), torch.tensor([0.0, math.nan, 1.0]), np.ones((1, 3))])
+@pytest.mark.parametrize(
+    "popularity", [torch.zeros(2), torch.tensor([0.0, math.nan, 1.0]), np.ones((1, 3))]
+)
 def test_popularity_must_be_a_finite_number_for_each_point(popularity):
     for call in (row_sums, lambda *a, **o: pair_distances(*a, torch.tensor([[0, 1]]), **o)):
         with pytest.raises(ValueError, match=r"popularity must be \[3\] finite numbers"):
@@ -317,7 +358,9 @@ def test_few_points():
 def test_what_cannot_be_is_refused():
     points, space = lattice(5), Euclidean(3)
     for k in (0, 5):
-        with pytest.raises(ValueError, match="k must be at least 1 and below the number of points, 5"):
+        with pytest.raises(
+            ValueError, match="k must be at least 1 and below the number of points, 5"
+        ):
             nearest(points, space, k)
     with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
         row_sums(points, space, block_rows=0)

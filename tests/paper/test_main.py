@@ -34,15 +34,31 @@ main(sys.argv[1:])
 
 @pytest.mark.slow
 def test_torch_and_numpy_are_enough_for_the_tables(tmp_path):
-    command_line = ["table2", "--seeds", "2", "--iterations", "2", "--device", "cpu", "-o", tmp_path / "t"]
+    command_line = [
+        "table2",
+        "--seeds",
+        "2",
+        "--iterations",
+        "2",
+        "--device",
+        "cpu",
+        "-o",
+        tmp_path / "t",
+    ]
     result = subprocess.run(
-        [sys.executable, "-c", BARE, *command_line, "--json", tmp_path / "figures.json"], capture_output=True, text=True
+        [sys.executable, "-c", BARE, *command_line, "--json", tmp_path / "figures.json"],
+        capture_output=True,
+        text=True,
     )
     assert result.returncode == 0, result.stderr
     assert "2 seeds: mean ± standard deviation (n - 1)" in result.stdout
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert {"Q2_2_rho_all_mean", "Q2_2_rho_all_std", "R4_step"} <= set(figures)
-    assert sorted(path.name for path in (tmp_path / "t").iterdir()) == ["table2.csv", "table2.json", "table2.md"]
+    assert sorted(path.name for path in (tmp_path / "t").iterdir()) == [
+        "table2.csv",
+        "table2.json",
+        "table2.md",
+    ]
     pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
     command.main(["table2", "--draw", str(tmp_path / "figures.json"), "-o", str(tmp_path)])
     assert (tmp_path / "table2.png").stat().st_size > 10_000

@@ -27,8 +27,12 @@ def short(monkeypatch):
     """The authors' recipe, for a few iterations."""
     settings, text_settings = recipe.settings, recipe.text_settings
     for module in (table1, drawn):
-        monkeypatch.setattr(module, "settings", lambda **options: {**settings(**options), "iterations": 40})
-    monkeypatch.setattr(table1, "text_settings", lambda **options: {**text_settings(**options), "iterations": 40})
+        monkeypatch.setattr(
+            module, "settings", lambda **options: {**settings(**options), "iterations": 40}
+        )
+    monkeypatch.setattr(
+        table1, "text_settings", lambda **options: {**text_settings(**options), "iterations": 40}
+    )
     monkeypatch.setattr(drawn, "ITERATIONS", 40)
     monkeypatch.setattr(drawn, "CLIPPED", {**drawn.CLIPPED, "iterations": 40})
 
@@ -37,10 +41,15 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
     figures = TARGETS["table1"].run(2, tmp_path / "t", False)
     for geometry in ("R4", "Q4_0", "Q3_1", "Q2_2", "Q1_3", "Q0_4"):
         for row in table1.ROWS:
-            assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(figures)
-            assert {f"{geometry}_{text}_{row}_mean" for text in ("text", "text_best")} <= set(figures)
+            assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(
+                figures
+            )
+            assert {f"{geometry}_{text}_{row}_mean" for text in ("text", "text_best")} <= set(
+                figures
+            )
             assert figures[f"{geometry}_text_thrown_off"] in (0.0, 1.0, 2.0)
-    # Flat space: the text has all four coordinates and sums plain distances, so its ranks are others.
+    # Flat space: the text has all four coordinates and sums plain distances, so its ranks are
+    # others.
     assert figures["R4_rho10_mean"] != figures["R4_text_rho10_mean"]
     assert all(np.isfinite(value) for value in figures.values())
     assert figures["Q3_1_first_leader_published"] == 1.2
@@ -62,12 +71,18 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
 def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
     graph = table1.karate()
     config = TrainingConfig(
-        p=None, q=None, flat=4, **{**recipe.text_settings(weighted=True, q=None), "iterations": 3000}
+        p=None,
+        q=None,
+        flat=4,
+        **{**recipe.text_settings(weighted=True, q=None), "iterations": 3000},
     )
     (embedding,) = embed_many(graph, [config], measures=False)
     x = embedding.points
     squares = ((x[:, None] - x[None]) ** 2).sum(-1)
-    plain, squared = (strength_spearman(graph, delta, top=10) for delta in (np.sqrt(squares).sum(1), squares.sum(1)))
+    plain, squared = (
+        strength_spearman(graph, delta, top=10)
+        for delta in (np.sqrt(squares).sum(1), squares.sum(1))
+    )
     assert plain != squared
     assert table1._scores(graph, embedding)[3] == pytest.approx(plain)
 
@@ -81,8 +96,11 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert figures["gradient_paper_worst_d10_satisfied"] == 0.0
     ways = [f"{way}_{steps}" for way in ("chi", "phi", "signed") for steps in ("paper", "clipped")]
     for arm in (*ways, "gradient_paper", "chi_controlled"):
-        assert sum(key.startswith(f"{arm}_Q") and key.endswith("_satisfied") for key in figures) == 10, arm
-    # Forty iterations are far too few for the paper's steps, while the default has thousands and few misses.
+        assert (
+            sum(key.startswith(f"{arm}_Q") and key.endswith("_satisfied") for key in figures) == 10
+        ), arm
+    # Forty iterations are far too few for the paper's steps, while the default has thousands and
+    # few misses.
     assert figures["chi_paper_Q5_4_satisfied"] == 0.0
     assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
     assert (tmp_path / "figure3.png").stat().st_size > 10_000
@@ -98,7 +116,9 @@ def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
     assert 0 < first["largest_residual"] < 1e-14
     kinds = [second[f"{kind}_like_square"] for kind in ("space", "light", "time")]
     assert kinds == [1.0, 0.0, -1.0]
-    assert all(value < 1e-13 for key, value in second.items() if key.endswith(("residual", "error")))
+    assert all(
+        value < 1e-13 for key, value in second.items() if key.endswith(("residual", "error"))
+    )
     out = capsys.readouterr().out
     assert "| 1 | a cone |" in out
     assert "| space-like | 1 |" in out
@@ -133,7 +153,9 @@ def test_timing_goes_without_the_co_authors_where_they_are_not_found(monkeypatch
     monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 1)
     monkeypatch.setattr(timing.datasets, "nips", missing)
     assert "published_nips_seconds" not in TARGETS["timing"].run(1, tmp_path, False)
-    assert "The co-authors of NIPS are not timed: nips: cannot download it." in capsys.readouterr().out
+    assert (
+        "The co-authors of NIPS are not timed: nips: cannot download it." in capsys.readouterr().out
+    )
 
 
 def test_the_cone_rule_is_the_scripts():

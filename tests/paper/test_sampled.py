@@ -16,7 +16,15 @@ from ultrahyperbolic.paper import sampled
 from ultrahyperbolic.paper.sampled import ResampledEngine, sampled_loss
 from ultrahyperbolic.training.config import TrainingConfig
 
-EDGES = [("a", "b", 3), ("b", "c", 1), ("c", "d", 2), ("d", "e", 2), ("e", "a", 5), ("f", "a", 1), ("g", "c", 1)]
+EDGES = [
+    ("a", "b", 3),
+    ("b", "c", 1),
+    ("c", "d", 2),
+    ("d", "e", 2),
+    ("e", "a", 5),
+    ("f", "a", 1),
+    ("g", "c", 1),
+]
 
 
 @pytest.fixture
@@ -28,7 +36,9 @@ def graph():
 def problem(request, graph, generator):
     """A manifold, points, and a loss that measures them."""
     manifold = PseudoHyperboloid(2, 1, request.param)
-    points = manifold.random_near_pole(graph.n_nodes, epsilon=0.5, generator=generator).requires_grad_()
+    points = manifold.random_near_pole(
+        graph.n_nodes, epsilon=0.5, generator=generator
+    ).requires_grad_()
     return ExactLoss(graph, manifold.dissimilarity, 0.3), points
 
 
@@ -38,26 +48,39 @@ def test_it_is_the_definition(problem):
     pairs, tau, count = exact.pairs, exact.temperature, 11
     edges, nonedges = (-distances / tau for distances in exact.distances(points))
     loss = sampled_loss(pairs, edges, nonedges, count, torch.Generator().manual_seed(5))
-    drawn = torch.randint(len(nonedges), (len(edges), count), generator=torch.Generator().manual_seed(5))
+    drawn = torch.randint(
+        len(nonedges), (len(edges), count), generator=torch.Generator().manual_seed(5)
+    )
     expected = sum(
-        torch.logsumexp(torch.cat((edges[k : k + 1], edges[: pairs.weaker[k]], nonedges[drawn[k]])), dim=0) - edges[k]
+        torch.logsumexp(
+            torch.cat((edges[k : k + 1], edges[: pairs.weaker[k]], nonedges[drawn[k]])), dim=0
+        )
+        - edges[k]
         for k in range(len(edges))
     )
     assert loss.item() == pytest.approx(expected.item(), rel=1e-12)
-    slopes = [torch.autograd.grad(value, points, retain_graph=True)[0] for value in (loss, expected)]
+    slopes = [
+        torch.autograd.grad(value, points, retain_graph=True)[0] for value in (loss, expected)
+    ]
     torch.testing.assert_close(*slopes, rtol=1e-10, atol=1e-10)
 
 
 def test_many_samples_approach_the_exact_loss(problem):
-    """N non-edges drawn S times weigh S/N of what they do in the exact loss: their distances are τ log(N/S) longer."""
+    """N non-edges drawn S times weigh S/N of what they do in the exact loss: their distances are τ
+    log(N/S) longer.
+    """
     exact, points = problem
     tau, count = exact.temperature, 200_000
     edges, nonedges = exact.distances(points)
-    loss = sampled_loss(exact.pairs, -edges / tau, -nonedges / tau, count, torch.Generator().manual_seed(1))
+    loss = sampled_loss(
+        exact.pairs, -edges / tau, -nonedges / tau, count, torch.Generator().manual_seed(1)
+    )
     longer = nonedges + tau * math.log(len(nonedges) / count)
     expected = exact.of_distances(edges, longer)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-3)
-    slopes = [torch.autograd.grad(value, points, retain_graph=True)[0] for value in (loss, expected)]
+    slopes = [
+        torch.autograd.grad(value, points, retain_graph=True)[0] for value in (loss, expected)
+    ]
     torch.testing.assert_close(*slopes, rtol=0.05, atol=0.01 * float(slopes[1].abs().max()))
 
 
@@ -77,9 +100,16 @@ def engine(graph, seed, iterations=30):
 
 
 def test_it_trains_and_draws_anew(graph, generator):
-    start = PseudoHyperboloid(2, 1, -0.25).random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator).numpy()
+    start = (
+        PseudoHyperboloid(2, 1, -0.25)
+        .random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator)
+        .numpy()
+    )
     states = [BatchState.start([start]) for _ in range(3)]
-    losses = [engine(graph, seed).advance(state, 30)[0] for seed, state in zip((0, 0, 1), states, strict=True)]
+    losses = [
+        engine(graph, seed).advance(state, 30)[0]
+        for seed, state in zip((0, 0, 1), states, strict=True)
+    ]
     assert losses[0][-5:].mean() < losses[0][:5].mean()
     np.testing.assert_array_equal(losses[0], losses[1])
     assert losses[0][0] != losses[2][0]
@@ -94,7 +124,11 @@ def test_it_trains_and_draws_anew(graph, generator):
 
 
 def test_it_computes_on_as_many_threads_as_it_is_told(graph, generator, monkeypatch):
-    start = PseudoHyperboloid(2, 1, -0.25).random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator).numpy()
+    start = (
+        PseudoHyperboloid(2, 1, -0.25)
+        .random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator)
+        .numpy()
+    )
     seen, before = [], torch.get_num_threads()
 
     def look(*arguments, loss=sampled.sampled_loss):
@@ -109,7 +143,9 @@ def test_it_computes_on_as_many_threads_as_it_is_told(graph, generator, monkeypa
     assert engine(graph, 0).threads == 1
     assert seen == [1, 2]
     config = TrainingConfig(p=2, q=1, iterations=1)
-    sampled.embed_sampled(graph, config, Machine("cpu", threads=2), quiet=True, callback=lambda progress: None)
+    sampled.embed_sampled(
+        graph, config, Machine("cpu", threads=2), quiet=True, callback=lambda progress: None
+    )
     assert seen == [1, 2, 2]
     assert torch.get_num_threads() == before
     with pytest.raises(ValueError, match="device meta: nothing is computed there"):

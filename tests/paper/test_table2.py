@@ -22,7 +22,9 @@ pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not
 def authors() -> Graph:
     """Twenty-four authors, some with strengths above 10 and 20."""
     rng = np.random.default_rng(3)
-    rows = [(int(i), int(j), int(rng.integers(1, 10))) for i, j in rng.integers(0, 24, (70, 2)) if i < j]
+    rows = [
+        (int(i), int(j), int(rng.integers(1, 10))) for i, j in rng.integers(0, 24, (70, 2)) if i < j
+    ]
     return Graph.from_edges([*rows, *((i, i + 1, 2) for i in range(23))])
 
 
@@ -37,7 +39,10 @@ STEPS = {"R4": 1e-6, "Q4_0": 1e-7, "Q0_4": 1e-7, "Q3_1": 1e-8}
 
 @pytest.mark.parametrize(
     ("table", "count", "steps"),
-    [pytest.param(TABLE2, 6, STEPS, id="table2"), pytest.param(TABLE3, 8, {}, id="table3", marks=pytest.mark.slow)],
+    [
+        pytest.param(TABLE2, 6, STEPS, id="table2"),
+        pytest.param(TABLE3, 8, {}, id="table3", marks=pytest.mark.slow),
+    ],
 )
 def test_one_seed(small, tmp_path, capsys, table, count, steps):
     figures = TARGETS[table.name].run(None, tmp_path, False, iterations=60)
@@ -70,7 +75,9 @@ def test_one_seed(small, tmp_path, capsys, table, count, steps):
 def test_the_published_norm_proxy(small, tmp_path):
     figures = TARGETS["table2"].run(1, tmp_path, True, iterations=1)
     assert [figures[f"norm_proxy_{row}_published"] for row in ROWS[:3]] == [0.044, -0.113, 0.264]
-    assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(1, tmp_path, True, iterations=1)
+    assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(
+        1, tmp_path, True, iterations=1
+    )
 
 
 @pytest.mark.slow
@@ -81,7 +88,9 @@ def test_several_seeds_have_a_spread(small, tmp_path):
     assert figures["Q3_1_loss_std"] > 0
     assert figures["Q3_1_loss_mean"] != alone["Q3_1_loss"]
     assert " ± " in (tmp_path / "table2.md").read_text()
-    assert {"Q3_1_rho_all_mean", "Q3_1_rho_all_std", "Q3_1_rho_all_published", "Q3_1_step"} <= set(figures)
+    assert {"Q3_1_rho_all_mean", "Q3_1_rho_all_std", "Q3_1_rho_all_published", "Q3_1_step"} <= set(
+        figures
+    )
 
 
 def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
@@ -125,10 +134,19 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
 
 def test_the_recipe_is_the_scripts():
     ours = Column("Q3_1", Geometry(3, 1)).config((1e-8, None), 0, 10_000)
-    assert (ours.temperature, ours.step, ours.drop_below, ours.drop_factor) == ((1e-4, 1e-4), 1e-8, 5e4, 0.5)
+    assert (ours.temperature, ours.step, ours.drop_below, ours.drop_factor) == (
+        (1e-4, 1e-4),
+        1e-8,
+        5e4,
+        0.5,
+    )
     assert (ours.best_every, ours.perturb_first, ours.dissimilarity) == (20, False, "cone-rule")
     assert (ours.max_step, ours.optimizer, ours.step_back) == (None, "descent", True)
-    assert [recipe.coauthor_settings(q=q)["optimizer"] for q in (None, 0, 4)] == ["descent", "gradient", "descent"]
+    assert [recipe.coauthor_settings(q=q)["optimizer"] for q in (None, 0, 4)] == [
+        "descent",
+        "gradient",
+        "descent",
+    ]
     assert (TABLE2.iterations, TABLE3.iterations) == (10_000, 25_000)
 
 

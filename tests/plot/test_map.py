@@ -9,7 +9,15 @@ import pytest
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
 from ultrahyperbolic.plot import maps
-from ultrahyperbolic.plot.maps import Kinds, Numbers, backbone, columns, map_of, names_of, near_links
+from ultrahyperbolic.plot.maps import (
+    Kinds,
+    Numbers,
+    backbone,
+    columns,
+    map_of,
+    names_of,
+    near_links,
+)
 
 BETAS = (-1.0, -0.25, -4.0)
 FLAT = [partial(draw, library="matplotlib") for draw in (plot.map, plot.hierarchy)]
@@ -38,7 +46,7 @@ def laid_out(points, graph=None):
     return map_of(Embedding(nodes.tolist(), points, Euclidean(2)), graph, nodes)
 
 
-# --- the layout ------------------------------------------------------------------------------------------------------
+# --- the layout ------------------------------------------------------------
 
 
 def test_near_nodes_lie_together():
@@ -56,12 +64,16 @@ def test_a_map_is_finite_and_the_same_each_time(beta):
     first, again = (map_of(embedding, embedding.graph, rows) for _ in range(2))
     assert np.isfinite(first).all()
     assert np.array_equal(first, again)
-    assert np.linalg.norm(first[:, None] - first, axis=2)[np.triu_indices(77, 1)].min() > 1e-3  # no two in one place
+    assert (
+        np.linalg.norm(first[:, None] - first, axis=2)[np.triu_indices(77, 1)].min() > 1e-3
+    )  # no two in one place
 
 
 def test_components_lie_side_by_side():
     component = np.repeat([0, 1, 2, 3], [40, 12, 12, 2])
-    points = np.random.default_rng(0).normal(size=(66, 2))  # mixed: the points know nothing of the components
+    points = np.random.default_rng(0).normal(
+        size=(66, 2)
+    )  # mixed: the points know nothing of the components
     chained = np.flatnonzero(np.diff(component) == 0)
     places = laid_out(points, Graph.from_arrays(chained, chained + 1, ids=range(66)))
     middles = np.array([places[component == k].mean(0) for k in range(4)])
@@ -92,7 +104,7 @@ def test_popular_nodes_are_near_to_more():
     assert (ends == 7).any(axis=1).sum() == 39
 
 
-# --- ties, names, colours --------------------------------------------------------------------------------------------
+# --- ties, names, colours ------------------------------------------------------------
 
 
 def test_of_many_ties_each_node_keeps_its_strongest(monkeypatch):
@@ -123,7 +135,10 @@ def test_communities_are_found_where_they_are_plain():
         assert len(set(found.codes[clump == k].tolist())) == 1
     assert len(set(found.codes.tolist())) >= 3
     # In whatever order the nodes are asked for, and of a part of them.
-    for some in (np.random.default_rng(0).permutation(60), np.random.default_rng(1).permutation(60)[:50]):
+    for some in (
+        np.random.default_rng(0).permutation(60),
+        np.random.default_rng(1).permutation(60)[:50],
+    ):
         (mixed,) = columns(embedding, None, some)
         assert all(len(set(mixed.codes[clump[some] == k].tolist())) == 1 for k in np.unique(clump))
     sizes = np.bincount(found.codes)
@@ -141,7 +156,7 @@ def test_whole_numbers_are_kinds_where_they_are_few():
     assert sorted(floor.kinds) == ["0", "1", "2"]
 
 
-# --- the picture -----------------------------------------------------------------------------------------------------
+# --- the picture ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
@@ -164,7 +179,9 @@ def test_a_saved_embedding_has_the_same_picture(draw, tmp_path):
     trained = embedded()
     loaded = load(trained.save(tmp_path / "folder"))
     assert loaded.ties == trained.graph
-    first, second = (plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded)))
+    first, second = (
+        plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded))
+    )
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -175,8 +192,12 @@ def test_names_stay_inside_and_apart():
     rng = np.random.default_rng(0)
     size = np.array([500.0, 300.0])
     points = np.concatenate((rng.uniform(0, 1, (40, 2)) * size, np.tile([[498.0, 298.0]], (5, 1))))
-    order = np.concatenate((np.arange(40, 45), np.arange(40)))  # five at one place in a corner come first
-    placed = place_names([f"node number {k}" for k in range(45)], points, np.full(45, 5.0), size, order)
+    order = np.concatenate(
+        (np.arange(40, 45), np.arange(40))
+    )  # five at one place in a corner come first
+    placed = place_names(
+        [f"node number {k}" for k in range(45)], points, np.full(45, 5.0), size, order
+    )
     assert {name.node for name in placed} >= set(order[:10].tolist())
     boxes = [(name.middle - name.size / 2, name.middle + name.size / 2) for name in placed]
     for low, high in boxes:
@@ -202,7 +223,9 @@ def test_names_on_flat_panels_do_not_overlap(draw, ids):
     canvas.draw()
     (axis,) = figure.axes
     boxes = [Text.get_window_extent(text, canvas.get_renderer()) for text in axis.texts]
-    assert {text.get_text() for text in axis.texts} >= {str(node) for node in people.hierarchy()["node"][:10]}
+    assert {text.get_text() for text in axis.texts} >= {
+        str(node) for node in people.hierarchy()["node"][:10]
+    }
     for k, box in enumerate(boxes):
         assert axis.bbox.fully_contains(*box.min)
         assert axis.bbox.fully_contains(*box.max)
@@ -211,14 +234,20 @@ def test_names_on_flat_panels_do_not_overlap(draw, ids):
 
 def test_ties_that_lead_one_way_have_arrows():
     quiver = pytest.importorskip("matplotlib.quiver")
-    graph = Graph.from_edges([("a", "b", 2), ("b", "c", 1), ("c", "b", 1), ("d", "a", 3)], directed=True)
+    graph = Graph.from_edges(
+        [("a", "b", 2), ("b", "c", 1), ("c", "b", 1), ("d", "a", 3)], directed=True
+    )
     points = np.array([[0.0, 0.0], [1.0, 0.3], [2.0, -1.0], [-1.0, 2.0]])
     found = Embedding(graph.ids, points, Euclidean(2), {}, graph)
     (axis,) = plot.plot_map(found).axes
     (heads,) = (drawn for drawn in axis.collections if isinstance(drawn, quiver.Quiver))
-    dots = next(drawn for drawn in axis.collections if len(drawn.get_offsets()) == 4 and drawn is not heads)
+    dots = next(
+        drawn for drawn in axis.collections if len(drawn.get_offsets()) == 4 and drawn is not heads
+    )
     places = dict(zip(found.hierarchy()["node"], dots.get_offsets(), strict=True))
-    along = {tuple(np.sign(places[second] - places[first])) for first, second in (("a", "b"), ("d", "a"))}
+    along = {
+        tuple(np.sign(places[second] - places[first])) for first, second in (("a", "b"), ("d", "a"))
+    }
     assert len(heads.U) == 2
     assert {tuple(np.sign(each)) for each in np.column_stack((heads.U, heads.V))} == along
     both = Graph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")], directed=True)
@@ -238,10 +267,14 @@ def test_a_map_without_ties_and_what_is_refused():
 def test_labels_are_on_the_picture_and_can_colour_it():
     pytest.importorskip("matplotlib")
     ids = list(range(12))
-    graph = Graph.from_edges([(k, (k + 1) % 12) for k in ids], nodes={k: f"Person {k}" for k in ids})
+    graph = Graph.from_edges(
+        [(k, (k + 1) % 12) for k in ids], nodes={k: f"Person {k}" for k in ids}
+    )
     embedding = Embedding(ids, clumps(2, 6)[0], Euclidean(2), {}, graph)
     shown = {text.get_text() for text in plot.plot_map(embedding).axes[0].texts}
     assert shown
     assert all(text.startswith("Person ") for text in shown)
     sides = graph.with_nodes({k: "left" if k < 6 else "right" for k in ids})
-    assert plot.plot_map(Embedding(ids, embedding.points, Euclidean(2), {}, sides), colour="label").axes
+    assert plot.plot_map(
+        Embedding(ids, embedding.points, Euclidean(2), {}, sides), colour="label"
+    ).axes

@@ -11,7 +11,15 @@ import torch
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed, plot
 from ultrahyperbolic.plot import pieces
-from ultrahyperbolic.plot.pieces import Arrow, Curve, Mark, Surface, hierarchy_drawing, losses_drawing, map_drawing
+from ultrahyperbolic.plot.pieces import (
+    Arrow,
+    Curve,
+    Mark,
+    Surface,
+    hierarchy_drawing,
+    losses_drawing,
+    map_drawing,
+)
 
 BETAS = (-1.0, -0.25, -4.0)
 
@@ -27,10 +35,14 @@ def of(scene, kind):
 
 def residual(manifold, points):
     points = torch.from_numpy(np.ascontiguousarray(points))
-    return ((manifold.inner(points, points) - manifold.beta).abs() / points.square().sum(-1)).max().item()
+    return (
+        ((manifold.inner(points, points) - manifold.beta).abs() / points.square().sum(-1))
+        .max()
+        .item()
+    )
 
 
-# --- the scenes ------------------------------------------------------------------------------------------------------
+# --- the scenes ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", BETAS)
@@ -41,7 +53,9 @@ def test_the_family_is_of_the_manifold(beta):
         x2, x3, x1 = grid[np.isfinite(grid).all(1)].T
         points = np.stack((np.full_like(x1, level * root), x1, x2, x3), axis=1)
         assert residual(manifold, points) < 1e-14
-        assert x2**2 + x3**2 - x1**2 == pytest.approx(level**2 * -beta + beta, abs=1e-13 * -beta * 10)
+        assert x2**2 + x3**2 - x1**2 == pytest.approx(
+            level**2 * -beta + beta, abs=1e-13 * -beta * 10
+        )
         # Two sheets keep away from x_1 = 0, one sheet from the axis, and the cone from neither.
         gap = root * max(0.0, 1.0 - level**2) ** 0.5
         waist = root * max(0.0, level**2 - 1.0) ** 0.5
@@ -54,8 +68,10 @@ def test_the_family_is_of_the_manifold(beta):
 def test_the_family_shows_all_three_kinds():
     together, below, at, above = pieces.family(-4.0)
     assert [scene.title for scene in (below, at, above)] == [
-        "x₀ below 2: two sheets", "x₀ at 2: a cone", "x₀ above 2: one sheet",
-    ]  # fmt: skip
+        "x₀ below 2: two sheets",
+        "x₀ at 2: a cone",
+        "x₀ above 2: one sheet",
+    ]
     names = [surface.name for surface in of(together, Surface)]
     assert names[0] == "x₀ = 0: two sheets"
     assert "x₀ = 2: a cone" in names
@@ -90,7 +106,9 @@ def test_exp_and_log_are_the_manifold_s(beta):
     assert np.allclose(arrow.end - arrow.start, manifold.logmap(x, y).vector)
     reached, not_reached, plane = of(scene, Surface)
     for surface, expected in ((reached, True), (not_reached, False)):
-        points = torch.from_numpy(surface.points[:, 1:-1])  # the rays between the parts belong to neither
+        points = torch.from_numpy(
+            surface.points[:, 1:-1]
+        )  # the rays between the parts belong to neither
         height = points[..., 2].abs() > 1e-9
         assert residual(manifold, points.numpy()) < 1e-14
         assert (manifold.logmap(x.expand_as(points), points).exists[height] == expected).all()
@@ -98,7 +116,7 @@ def test_exp_and_log_are_the_manifold_s(beta):
     assert manifold.check_tangent(x.expand_as(offsets), offsets).ok
 
 
-# --- the drawings ----------------------------------------------------------------------------------------------------
+# --- the drawings ------------------------------------------------------------
 
 
 def test_the_hierarchy_stands_by_rank(club):
@@ -111,7 +129,9 @@ def test_the_hierarchy_stands_by_rank(club):
     assert len(hierarchy_drawing(alone).nodes.ties) == 0
     ordered = club.graph.with_nodes(list(club.ids)[::-1])
     given = hierarchy_drawing(alone, ordered).nodes
-    pairs = [{frozenset(club.ids[i] for i in tie) for tie in found.ties} for found in (nodes, given)]
+    pairs = [
+        {frozenset(club.ids[i] for i in tie) for tie in found.ties} for found in (nodes, given)
+    ]
     assert pairs[0] == pairs[1]
 
 
@@ -146,14 +166,19 @@ def test_plotly_figures(name, club, tmp_path):
     path = plot.save(figure, tmp_path / "f.html")
     text = path.read_text(encoding="utf-8")
     assert "Plotly.newPlot" in text
-    assert not any(f'{tag} src="http' in text for tag in ("script", "link", "img"))  # nothing is fetched
+    assert not any(
+        f'{tag} src="http' in text for tag in ("script", "link", "img")
+    )  # nothing is fetched
     with pytest.raises(ValueError, match="library='matplotlib'"):
         plot.save(figure, tmp_path / "f.png")
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name not in {"hierarchy", "map"})) for name in FIGURES],
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in {"hierarchy", "map"}))
+        for name in FIGURES
+    ],
 )
 def test_matplotlib_figures(name, club, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")

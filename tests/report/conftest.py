@@ -43,10 +43,14 @@ def points_on(manifold: Manifold, n: int, seed: int = 0) -> np.ndarray[Any, Any]
 def ring(ids: Sequence[Any], manifold: Manifold, **more: Any) -> Embedding:
     """A ring with a hub, at random points."""
     n = len(ids)
-    edges = [(k, (k + 1) % n, 1.0 + k % 3) for k in range(n)] + [(0, k, 5.0) for k in range(2, n - 1)]
+    edges = [(k, (k + 1) % n, 1.0 + k % 3) for k in range(n)] + [
+        (0, k, 5.0) for k in range(2, n - 1)
+    ]
     labels = more.pop("labels", None)
     graph = Graph.from_edges(
-        [(ids[a], ids[b], w) for a, b, w in edges], nodes=labels or ids, name=more.pop("name", "ring")
+        [(ids[a], ids[b], w) for a, b, w in edges],
+        nodes=labels or ids,
+        name=more.pop("name", "ring"),
     )
     return Embedding(ids, points_on(manifold, n), manifold, more.pop("run", {}), graph)
 
@@ -67,7 +71,11 @@ def hostile() -> Embedding:
         "versions": {worst: worst},
         "timing": {"backend": worst},
         "graph": {"source": worst, "policies": {worst: 3}, "fingerprint": worst},
-        "select": {"rows": [{"geometry": worst, "kept": worst}], "winner": worst, "prior": {worst: worst}},
+        "select": {
+            "rows": [{"geometry": worst, "kept": worst}],
+            "winner": worst,
+            "prior": {worst: worst},
+        },
     }
     labels = {node: HOSTILE[k - 3] for k, node in enumerate(HOSTILE)}
     return ring(HOSTILE, PseudoHyperboloid(2, 2, -0.5), labels=labels, name=worst, run=run)

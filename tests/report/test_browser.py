@@ -1,4 +1,6 @@
-"""The page in a real browser: headless Chromium, from disk. Screenshots are kept in out/screenshots."""
+"""The page in a real browser: headless Chromium, from disk. Screenshots are kept in
+out/screenshots.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.graph.flow import Centrality
 from ultrahyperbolic.report import write_report
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 SCREENSHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 PATIENCE = 90_000
 VIEWS = ["map-plot", "space-plot", "distances-plot", "loss-plot"]
 
 # No browser comes with Python; .ci/run installs Debian's, so that CI does not skip these.
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"
+)
 
 
 class Tab:
@@ -34,7 +40,10 @@ class Tab:
 
     def __init__(self, page: Any, file: Path) -> None:
         self.page, self.complaints, self.requests = page, [], []
-        page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
+        page.on(
+            "console",
+            lambda message: message.type == "error" and self.complaints.append(message.text),
+        )
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
         page.on("popup", lambda popup: self.complaints.append(popup.url))
@@ -58,7 +67,8 @@ class Tab:
 
     def rows(self) -> list[list[str]]:
         return self.page.evaluate(
-            "[...document.querySelectorAll('#rows tr')].map(r => [...r.cells].map(c => c.innerText))"
+            "[...document.querySelectorAll('#rows tr')].map(r => [...r.cells].map(c => "
+            "c.innerText))"
         )
 
     def look(self, view: str, what: str) -> Any:
@@ -85,7 +95,9 @@ class Tab:
 
     def keep(self, name: str) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 0)")
+        self.page.evaluate(
+            "document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 0)"
+        )
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
     def sticking_out(self) -> list[str]:
@@ -125,7 +137,9 @@ def browser(launch: Callable[..., Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def show(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tab]:
-    def open_page(embedding: Embedding, width: int = 1280, height: int = 900, **options: Any) -> Tab:
+    def open_page(
+        embedding: Embedding, width: int = 1280, height: int = 900, **options: Any
+    ) -> Tab:
         file = write_report(embedding, tmp_path_factory.mktemp("page"))
         return Tab(browser.new_page(viewport={"width": width, "height": height}, **options), file)
 
@@ -147,12 +161,20 @@ def test_it_opens_from_disk_without_a_complaint_or_a_request(tab):
     assert [url for url in tab.requests if not url.startswith(("file:", "data:", "blob:"))] == []
     assert len([url for url in tab.requests if url.startswith("file:")]) == 1
     for view in VIEWS:
-        assert tab.look(view, "new Set(picture.canvas.getContext('2d').getImageData(0, 0, 900, 300).data).size") > 8
+        assert (
+            tab.look(
+                view,
+                "new Set(picture.canvas.getContext('2d').getImageData(0, 0, 900, 300).data).size",
+            )
+            > 8
+        )
     assert tab.page.locator(".absent").count() == 0
 
 
 def are_inside_and_apart(names: list[dict[str, Any]]) -> bool:
-    assert all(min(name[side] for side in ("left", "right", "top", "bottom")) >= -0.5 for name in names), names
+    assert all(
+        min(name[side] for side in ("left", "right", "top", "bottom")) >= -0.5 for name in names
+    ), names
     for k, first in enumerate(names):
         for second in names[:k]:
             a, b = first["box"], second["box"]
@@ -201,7 +223,9 @@ def test_the_top_ten_have_their_names_inside_and_apart(cast, lesmis):
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "theme"), [(1400, "dark"), (390, "light"), (390, "dark")])
 def test_the_top_ten_have_their_names_on_other_screens(show, lesmis, width, theme):
-    page = show(lesmis, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000)
+    page = show(
+        lesmis, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000
+    )
     check_names(page, lesmis)
     page.keep(f"lesmis-{theme}-{width}")
     page.page.close()
@@ -215,7 +239,9 @@ def test_the_top_ten_of_larger_graphs_have_their_names_inside_and_apart(show, na
         pytest.skip(f"{file} is not there: set ULTRAHYPERBOLIC_DATA to the folder of data")
     found = embed(file, iterations=300, quiet=True)
     for width, theme in product((1400, 390), ("light", "dark")):
-        page = show(found, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000)
+        page = show(
+            found, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000
+        )
         names = page.names("map-plot")
         assert are_inside_and_apart([each for each in names if each["node"] < 10])
         assert set(range(10)) <= {each["node"] for each in names}
@@ -288,12 +314,16 @@ def test_colours_follow_the_column_that_is_chosen(tab, club):
 @pytest.mark.slow
 def test_a_selected_node_scrolls_into_view(show, club):
     page = show(club, 1280, 700)
-    page.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 5000)")
+    page.page.evaluate(
+        "document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 5000)"
+    )
     last = club.hierarchy()["node"].tolist()[24]  # the last row of the first page of the table
     page.find("")
     page.page.evaluate("document.querySelector('#rows tr:nth-child(25) button').click()")
     page.page.wait_for_timeout(400)
-    row, box, plot = (page.page.locator(what).bounding_box() for what in ("tr.chosen", "#scroll", "#map-plot"))
+    row, box, plot = (
+        page.page.locator(what).bounding_box() for what in ("tr.chosen", "#scroll", "#map-plot")
+    )
     assert page.page.inner_text("tr.chosen td:nth-child(2)") == last
     assert box["y"] <= row["y"]
     assert row["y"] + row["height"] <= box["y"] + box["height"] + 1
@@ -315,7 +345,9 @@ def test_finding_a_node_marks_it_in_every_view(tab, club):
     for view in ("map-plot", "space-plot"):
         assert k in {name["node"] for name in tab.names(view)}
     assert tab.find("") == -1
-    assert tab.look("map-plot", "picture.marked") == tab.look("distances-plot", "picture.rug()") == []
+    assert (
+        tab.look("map-plot", "picture.marked") == tab.look("distances-plot", "picture.rug()") == []
+    )
     assert tab.page.locator("#rows tr.chosen").count() == 0
     assert not tab.page.is_visible("#card")
 
@@ -324,7 +356,8 @@ def test_the_card_tells_the_ties_the_near_strangers_and_the_ranks_of_the_selecte
     tab.find("34")
     card, row = tab.page.inner_text("#card"), club.index("34")
     lists = tab.page.evaluate(
-        "[...document.querySelectorAll('#card ul')].map(list => [...list.children].map(item => item.textContent))"
+        "[...document.querySelectorAll('#card ul')].map(list => [...list.children].map(item => "
+        "item.textContent))"
     )
     tied = club.ties_of(row)
     weights = sorted(tied.weights, reverse=True)[:6]
@@ -334,10 +367,19 @@ def test_the_card_tells_the_ties_the_near_strangers_and_the_ranks_of_the_selecte
     strangers = near[~near["connected"]].head(5)
     assert [line.split()[0] for line in lists[1]] == strangers["node"].tolist()
     table = club.hierarchy().set_index("node").loc["34"]
-    ranks = {line.split("\t")[0]: line.split("\t")[-1] for line in card.splitlines() if "\t" in line}
-    names = {"centrality": "rank", "δ": "delta_rank", "strength": "strength_rank", "eigenvector": "eigenvector_rank"}
+    ranks = {
+        line.split("\t")[0]: line.split("\t")[-1] for line in card.splitlines() if "\t" in line
+    }
+    names = {
+        "centrality": "rank",
+        "δ": "delta_rank",
+        "strength": "strength_rank",
+        "eigenvector": "eigenvector_rank",
+    }
     names["PageRank"] = "pagerank_rank"
-    assert {name: int(ranks[name]) for name in names} == {name: table[column] for name, column in names.items()}
+    assert {name: int(ranks[name]) for name in names} == {
+        name: table[column] for name, column in names.items()
+    }
     tab.page.click("#card ul button")  # a name on the card selects that node
     assert tab.page.inner_text("#card h2") == lists[0][0].split()[0]
     tab.find("")
@@ -414,7 +456,8 @@ def test_the_table_turns_pages_and_follows_what_is_found(tab):
 
 def test_pointing_at_a_node_shows_it_and_its_nearest(tab, club):
     tab.find("")
-    # The dot that stands most alone: no other one covers its middle, wherever the training has put them.
+    # The dot that stands most alone: no other one covers its middle, wherever the training has put
+    # them.
     at = np.array(tab.look("map-plot", "picture.at"))
     apart = np.linalg.norm(at[:, None] - at, axis=2) + np.diag(np.full(34, np.inf))
     k = int(apart.min(1).argmax())
@@ -451,7 +494,9 @@ def test_the_keyboard_is_enough(tab, club):
     page.focus("#map-plot")
     page.evaluate("delete document.documentElement.dataset.chosen")
     page.keyboard.press("ArrowRight")
-    assert tab.settled() == club.hierarchy()["node"].tolist().index("33") + 1  # the next, counted from 0
+    assert (
+        tab.settled() == club.hierarchy()["node"].tolist().index("33") + 1
+    )  # the next, counted from 0
     page.focus("#space-plot")
     before = tab.look("space-plot", "({...picture.eye})")
     page.keyboard.press("ArrowLeft")
@@ -466,17 +511,25 @@ def test_the_keyboard_is_enough(tab, club):
     page.keyboard.press("Enter")
     assert page.inner_text("#rows tr.chosen td:nth-child(2)") == "4"
     named = "button, input, [tabindex='0']"
-    assert page.evaluate(
-        f"[...document.querySelectorAll({named!r})].filter(e => e.checkVisibility() && "
-        "!e.innerText.trim() && !e.getAttribute('aria-label') && !(e.labels && e.labels.length)).length"
-    ) == 0  # fmt: skip
+    assert (
+        page.evaluate(
+            f"[...document.querySelectorAll({named!r})].filter(e => e.checkVisibility() && "
+            "!e.innerText.trim() && !e.getAttribute('aria-label') && !(e.labels && "
+            "e.labels.length)).length"
+        )
+        == 0
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 360])
 def test_ranks_that_are_estimated_have_intervals(show, club, width):
-    found = Embedding(club.ids, club.points, club.manifold, club.run, club.graph, popularity=club.popularity)
-    vars(found)["centrality"] = Centrality(-np.arange(34.0), np.full(34, 0.4))  # of which the neighbours overlap
+    found = Embedding(
+        club.ids, club.points, club.manifold, club.run, club.graph, popularity=club.popularity
+    )
+    vars(found)["centrality"] = Centrality(
+        -np.arange(34.0), np.full(34, 0.4)
+    )  # of which the neighbours overlap
     ranked = show(found, width=width)
     assert [row[0] for row in ranked.rows()[:3]] == ["1 (1–2)", "2 (1–3)", "3 (2–4)"]
     ranked.find("34")
@@ -512,7 +565,9 @@ def test_light_and_dark(tab):
 def test_it_prints(tab):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     tab.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
-    assert tab.page.evaluate("document.getElementById('map-plot').style.zoom") == ""  # as it was before
+    assert (
+        tab.page.evaluate("document.getElementById('map-plot').style.zoom") == ""
+    )  # as it was before
     tab.page.emulate_media(media="print")
     assert not tab.page.is_visible(".bar")
     tab.page.emulate_media(media="screen")
@@ -523,7 +578,9 @@ def test_it_prints(tab):
 @pytest.mark.slow
 def test_nothing_scrolls_sideways_on_a_phone(show, club):
     run = club.run | {"select": SELECTION, "command": "ultrahyperbolic embed " + "long" * 60}
-    phone = show(Embedding(club.ids, club.points, club.manifold, run, club.graph), 375, 800, has_touch=True)
+    phone = show(
+        Embedding(club.ids, club.points, club.manifold, run, club.graph), 375, 800, has_touch=True
+    )
     assert phone.sticking_out() == []
     phone.find("34")
     phone.keep("phone")
@@ -576,27 +633,39 @@ def test_zoom_and_camera_stay_when_the_window_changes(show):
 @pytest.mark.slow
 def test_a_directed_network_is_drawn_and_listed_by_height(show):
     arcs = [(k, j, 1.0) for k in range(8) for j in range(k + 1, min(k + 3, 8))] + [(7, 0, 0.5)]
-    found = embed(Graph.from_edges(arcs, directed=True), directed=True, p=2, q=1, iterations=100, quiet=True)
+    found = embed(
+        Graph.from_edges(arcs, directed=True), directed=True, p=2, q=1, iterations=100, quiet=True
+    )
     tab = show(found)
-    assert sorted(set(tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).edges.ways"))) == [
+    assert sorted(
+        set(tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).edges.ways"))
+    ) == [
         1,
         2,
     ]
     assert tab.page.input_value("#by") == "height"
     tab.page.select_option("#drawing", "height")
     at = np.array(tab.look("map-plot", "picture.at"))
-    heights = np.array(tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).nodes.height"))
+    heights = np.array(
+        tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).nodes.height")
+    )
     assert (np.argsort(at[:, 1]) == np.argsort(-heights)).all(), "higher nodes stand higher"
-    assert sum(strand["up"] for strand in tab.look("map-plot", "picture.strands()")) == 1, "the tie that leads back up"
-    assert [row[1] for row in tab.rows()] == [str(node) for node in np.array(found.ids)[np.argsort(-found.heights)]]
+    assert sum(strand["up"] for strand in tab.look("map-plot", "picture.strands()")) == 1, (
+        "the tie that leads back up"
+    )
+    assert [row[1] for row in tab.rows()] == [
+        str(node) for node in np.array(found.ids)[np.argsort(-found.heights)]
+    ]
     tab.page.select_option("#by", label="centrality")
-    assert [row[1] for row in tab.rows()] == [str(node) for node in found.hierarchy(by="centrality")["node"]]
+    assert [row[1] for row in tab.rows()] == [
+        str(node) for node in found.hierarchy(by="centrality")["node"]
+    ]
     assert tab.complaints == []
     tab.keep("height")
     tab.page.close()
 
 
-# --- hostile labels -----------------------------------------------------------------------------------------------
+# --- hostile labels ------------------------------------------------------------
 
 
 def test_hostile_labels_do_nothing(worst):
@@ -652,11 +721,20 @@ def test_hostile_labels_on_the_pictures_are_text(worst):
         names = worst.names(view)
         assert are_inside_and_apart(names)
         shown = {name["text"] for name in names}
-        assert any(text.startswith(("<img", "<script", "</script", "<b>", "<a href", '"><svg')) for text in shown)
+        assert any(
+            text.startswith(("<img", "<script", "</script", "<b>", "<a href", '"><svg'))
+            for text in shown
+        )
     with worst.page.expect_download() as waiting:
         worst.page.click("[data-save=svg][data-plot=map-plot]")
     saved = ElementTree.parse(waiting.value.path()).getroot()
-    assert {each.tag.rpartition("}")[2] for each in saved.iter()} <= {"svg", "rect", "path", "circle", "text"}
+    assert {each.tag.rpartition("}")[2] for each in saved.iter()} <= {
+        "svg",
+        "rect",
+        "path",
+        "circle",
+        "text",
+    }
     assert worst.complaints == []
 
 
@@ -667,7 +745,7 @@ def test_hostile_labels_do_not_widen_the_page(worst):
     assert worst.sticking_out() == []
 
 
-# --- other embeddings ---------------------------------------------------------------------------------------------
+# --- other embeddings ------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -8,7 +8,12 @@ from ultrahyperbolic.report.contents import choose_nodes
 
 @pytest.mark.parametrize(
     ("n", "top"),
-    [(5_000, 5_000), (100_000, 1_000), (1_000_000, 134), pytest.param(3_000_000, 100, marks=pytest.mark.slow)],
+    [
+        (5_000, 5_000),
+        (100_000, 1_000),
+        (1_000_000, 134),
+        pytest.param(3_000_000, 100, marks=pytest.mark.slow),
+    ],
 )
 def test_of_more_nodes_fewer_are_shown(n, top):
     rank = np.random.default_rng(0).permutation(n) + 1

@@ -16,7 +16,9 @@ def expected_kinds(points, manifold, pairs):
     for i, j in pairs:
         vector, exists = manifold.logmap(torch.tensor(points[i]), torch.tensor(points[j]))
         character = int(manifold.causal_character(vector)) if exists else None
-        counts[{1: "space-like", 0: "null", -1: "time-like", None: "joined by no geodesic"}[character]] += 1
+        counts[
+            {1: "space-like", 0: "null", -1: "time-like", None: "joined by no geodesic"}[character]
+        ] += 1
     return list(counts.values())
 
 
@@ -38,7 +40,10 @@ def test_every_pair_is_counted_once(geometry):
     assert seen.others.sum() == seen.other_kinds.sum() == 190 - embedding.graph.n_edges
     matrix = embedding.distances()
     lengths = [matrix[i, j] for i, j in embedding.graph.edges]
-    assert seen.edges.tolist() == np.histogram(np.minimum(np.float32(lengths), seen.bins[-1]), seen.bins)[0].tolist()
+    assert (
+        seen.edges.tolist()
+        == np.histogram(np.minimum(np.float32(lengths), seen.bins[-1]), seen.bins)[0].tolist()
+    )
 
 
 def test_distances_are_less_the_popularity_of_both_nodes(geometry):

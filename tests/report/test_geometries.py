@@ -26,11 +26,20 @@ def two_seeds():
 def test_a_choice_by_the_graph(two_seeds):
     markup = selection(two_seeds.to_json())
     assert heads_of(markup) == [
-        "geometry", "score", "mAP", "tie order", "violated orders", "difference from the best", "seeds",
-        "iterations", "trained",
-    ]  # fmt: skip
+        "geometry",
+        "score",
+        "mAP",
+        "tie order",
+        "violated orders",
+        "difference from the best",
+        "seeds",
+        "iterations",
+        "trained",
+    ]
     text, second = text_of(markup), two_seeds.rows[1]
-    assert "Chosen: " + re.sub(r"\^{?|}", " ", two_seeds.best.name).strip() in text.replace(" .", ".")
+    assert "Chosen: " + re.sub(r"\^{?|}", " ", two_seeds.best.name).strip() in text.replace(
+        " .", "."
+    )
     assert f"{second.difference:+.4f} ± {second.difference_error:.4f}" in text
     assert "The score is the mean of mAP and tie order" in text
     assert text.count("dropped early") == 2
@@ -52,8 +61,20 @@ def test_a_choice_by_links():
 
 
 def test_the_record_of_an_earlier_version():
-    row = {"geometry": "Q^{3,1}", "seeds": 1, "violated_orders": 0.01, "held_out": 0.1, "iterations": 500, "kept": True}
-    record = {"rows": [row], "winner": "Q^{3,1}", "within_noise": True, "within_noise_of": ["Q^{2,2}"]}
+    row = {
+        "geometry": "Q^{3,1}",
+        "seeds": 1,
+        "violated_orders": 0.01,
+        "held_out": 0.1,
+        "iterations": 500,
+        "kept": True,
+    }
+    record = {
+        "rows": [row],
+        "winner": "Q^{3,1}",
+        "within_noise": True,
+        "within_noise_of": ["Q^{2,2}"],
+    }
     markup = selection(record)
     assert heads_of(markup)[:3] == ["geometry", "violated orders", "held-out errors"]
     assert "With one seed it cannot be distinguished from Q 2,2 ." in text_of(markup)
@@ -70,13 +91,29 @@ def test_the_record_of_an_earlier_version():
     ],
 )
 def test_the_record_of_a_version_with_goals(goal, said):
-    row = {"geometry": "Q^{3,1}", "seeds": 1, "score": 0.7, "map": 0.8, "spearman_all": 0.6, "kept": True}
+    row = {
+        "geometry": "Q^{3,1}",
+        "seeds": 1,
+        "score": 0.7,
+        "map": 0.8,
+        "spearman_all": 0.6,
+        "kept": True,
+    }
     markup = selection({"rows": [row], "winner": "Q^{3,1}", "goal": goal, "by": "graph"})
     assert heads_of(markup)[:4] == ["geometry", f"score ({goal})", "mAP", "ρ"]
     assert said in text_of(markup)
 
 
 def test_nothing_is_markup_that_came_from_a_record():
-    row = {"geometry": "<b>", "score": "<b>", "map": "<b>", "difference": "<b>", "seeds": "<b>", "kept": "<b>"}
-    markup = selection({"rows": [row], "winner": "<b>", "by": "<b>", "goal": "<b>", "within_noise_of": ["<b>"]})
+    row = {
+        "geometry": "<b>",
+        "score": "<b>",
+        "map": "<b>",
+        "difference": "<b>",
+        "seeds": "<b>",
+        "kept": "<b>",
+    }
+    markup = selection(
+        {"rows": [row], "winner": "<b>", "by": "<b>", "goal": "<b>", "within_noise_of": ["<b>"]}
+    )
     assert "<b>" not in markup

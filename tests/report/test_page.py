@@ -12,7 +12,15 @@ import pytest
 import torch
 
 from report.conftest import GEOMETRIES, HOSTILE, points_on, ring
-from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig, datasets, embed, load
+from ultrahyperbolic import (
+    Euclidean,
+    Graph,
+    PseudoHyperboloid,
+    TrainingConfig,
+    datasets,
+    embed,
+    load,
+)
 from ultrahyperbolic.embedding import Embedding, store
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.graph.flow import Centrality
@@ -66,7 +74,9 @@ def test_it_is_one_file_that_asks_for_nothing(club, tmp_path):
     assert path == tmp_path / "report.html"
     assert list(tmp_path.iterdir()) == [path]
     page = Page(path.read_text(encoding="utf-8"))
-    assert not [tag for tag, found in page.tags if tag in ("link", "iframe", "img") or "src" in found]
+    assert not [
+        tag for tag, found in page.tags if tag in ("link", "iframe", "img") or "src" in found
+    ]
     policy = next(found["content"] for tag, found in page.tags if found.get("http-equiv"))
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy.partition("style-src")[0]
@@ -74,10 +84,20 @@ def test_it_is_one_file_that_asks_for_nothing(club, tmp_path):
 
 
 def test_its_parts_come_in_order(club):
-    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
+    found = Embedding(
+        club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph
+    )
     assert read(found).order == [
-        "about", "map", "card", "ranking", "fit", "distances", "experts", "select", "again",
-    ]  # fmt: skip
+        "about",
+        "map",
+        "card",
+        "ranking",
+        "fit",
+        "distances",
+        "experts",
+        "select",
+        "again",
+    ]
     assert "select" not in read(club).order
     assert ("details", {}) in read(found).tags, "closed until it is opened"
 
@@ -86,17 +106,26 @@ def test_it_says_what_was_embedded_and_how_well(club):
     page = read(club)
     measures = club.run["measures"]
     assert "Embedded in the curved space Q 3,1" in page.sections["about"]
-    for words in ("10 distinct", "directions dropped, asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
+    for words in (
+        "10 distinct",
+        "directions dropped, asymmetric pairs summed: 7",
+        "a pseudo-hyperboloid",
+    ):
         assert words in page.sections["again"]
     fit = page.sections["fit"]
-    assert f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %." in fit
+    assert (
+        f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %."
+        in fit
+    )
     assert "(Recall@1; chance level: 13.9 %)" in fit
     assert f"Map and centrality {measures['delta_centrality']:.3f} How well δ" in fit
 
 
 def with_measures(club: Embedding, **measures: float) -> Embedding:
     run = club.run | {"measures": club.run["measures"] | measures}
-    return Embedding(club.ids, club.points, club.manifold, run, club.graph, popularity=club.popularity)
+    return Embedding(
+        club.ids, club.points, club.manifold, run, club.graph, popularity=club.popularity
+    )
 
 
 def test_the_four_measures_come_in_order_with_a_sentence_each(club):
@@ -108,27 +137,37 @@ def test_the_four_measures_come_in_order_with_a_sentence_each(club):
     more = read(with_measures(club, tie_order=0.876, strongest_tie=0.912)).sections["fit"]
     assert "For 91.2 % of the nodes, the nearest node is a strongest tie." in more
     alike = {name: value for name, value in club.run["measures"].items() if name != "tie_order"}
-    bare = Embedding(club.ids, club.points, club.manifold, club.run | {"measures": alike}, club.graph)
+    bare = Embedding(
+        club.ids, club.points, club.manifold, club.run | {"measures": alike}, club.graph
+    )
     assert "Strong and weak ties" not in read(bare).sections["fit"]
 
 
 def test_the_most_central_nodes_are_named_and_without_the_graph_those_of_smallest_delta(club):
     first, second, third = club.hierarchy()["node"].tolist()[:3]
     about = read(club).sections["about"]
-    central = rf"The most central nodes are {first} +\(rank 1\) , {second} +\(rank 2\) and {third} +\(rank 3\) \."
+    central = (
+        rf"The most central nodes are {first} +\(rank 1\) , {second} +\(rank 2\) and {third} "
+        r"+\(rank 3\) \."
+    )
     assert re.search(central, about)
     bare = read(Embedding(club.ids, club.points, club.manifold, popularity=club.popularity))
     assert "central" not in bare.sections["about"]
     assert "Centrality" not in bare.sections["ranking"]
     first, second, third = club.hierarchy(by="delta")["node"].tolist()[:3]
-    near = rf"{first} +\(rank 1\) , {second} +\(rank 2\) and {third} +\(rank 3\) have the smallest δ"
+    near = (
+        rf"{first} +\(rank 1\) , {second} +\(rank 2\) and {third} +\(rank 3\) have the smallest δ"
+    )
     assert re.search(near, bare.sections["about"])
 
 
 @pytest.mark.parametrize(
     ("measures", "words"),
     [
-        ({"map": 0.49}, "The fit is poor: near nodes are often not neighbours (mAP 0.490; 1 is perfect)."),
+        (
+            {"map": 0.49},
+            "The fit is poor: near nodes are often not neighbours (mAP 0.490; 1 is perfect).",
+        ),
         (
             {"map": 0.51, "violated_orders": 0.26},
             "The fit is poor: in 26.0 % of comparisons an untied pair lies closer",
@@ -139,7 +178,9 @@ def test_the_most_central_nodes_are_named_and_without_the_graph_those_of_smalles
     ],
 )
 def test_a_poor_fit_is_told_at_the_top(club, measures, words):
-    about = read(with_measures(club, **{"map": 0.9, "violated_orders": 0.01, **measures})).sections["about"]
+    about = read(with_measures(club, **{"map": 0.9, "violated_orders": 0.01, **measures})).sections[
+        "about"
+    ]
     if words is None:
         assert "Note:" not in about
     else:
@@ -153,14 +194,24 @@ def test_a_poor_fit_is_told_at_the_top(club, measures, words):
 
 
 def test_the_lead_tells_the_size_the_communities_the_centre_and_what_fits_worst():
-    path = Graph.from_edges([("a", "b", 9), ("b", "c", 1), ("c", "d", 1), ("d", "e", 1), ("x", "y", 1)])
+    path = Graph.from_edges(
+        [("a", "b", 9), ("b", "c", 1), ("c", "d", 1), ("d", "e", 1), ("x", "y", 1)]
+    )
     places = np.array([0.0, 40.0, 41.0, 42.0, 43.0, 100.0, 101.0])[:, None]
     found = Embedding(list("abcdexy"), places, Euclidean(1), {}, path)
     about = read(found.with_attributes(cluster=np.array([0, 0, 1, 1, 1, 2, 2]))).sections["about"]
     assert "The network has 7 nodes and 5 ties, in 2 components, the largest of 5." in about
-    assert "There are 3 communities, by their strongest members: c and d (3); b and a (2); x and y (2)." in about
-    assert "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties." in " ".join(about.split())
-    assert re.search(r"most central nodes are c +\(rank 1\) , b +\(rank 2\) and d +\(rank 2\) ", about)
+    assert (
+        "There are 3 communities, by their strongest members: c and d (3); b and a (2); x and y "
+        "(2)." in about
+    )
+    assert (
+        "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties."
+        in " ".join(about.split())
+    )
+    assert re.search(
+        r"most central nodes are c +\(rank 1\) , b +\(rank 2\) and d +\(rank 2\) ", about
+    )
 
 
 def test_strong_ties_that_came_out_long_are_listed(club):
@@ -179,8 +230,13 @@ def test_strong_ties_that_came_out_long_are_listed(club):
 
 
 def test_a_tie_of_the_smallest_weight_is_never_a_strong_one():
-    edges, lengths = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [0, 5]]), np.arange(5, dtype=np.float32)
-    few = np.array([1.0, 1.0, 1.0, 2.0, 1.0])  # of which less than a quarter is stronger than the rest
+    edges, lengths = (
+        np.array([[0, 1], [0, 2], [0, 3], [0, 4], [0, 5]]),
+        np.arange(5, dtype=np.float32),
+    )
+    few = np.array(
+        [1.0, 1.0, 1.0, 2.0, 1.0]
+    )  # of which less than a quarter is stronger than the rest
     assert [tie.ends for tie in space._long(edges, few, lengths)] == [(0, 4)]
     assert space._long(edges, np.ones(5), lengths) == []
 
@@ -196,13 +252,20 @@ def test_ranks_that_are_estimated_have_intervals(club):
     assert "rank_low" not in exact.data["nodes"]
     assert "In brackets" not in exact.sections["ranking"]
     found = club.with_record(club.record)
-    vars(found)["centrality"] = Centrality(-np.arange(34.0), np.full(34, 0.4))  # of which the neighbours overlap
+    vars(found)["centrality"] = Centrality(
+        -np.arange(34.0), np.full(34, 0.4)
+    )  # of which the neighbours overlap
     del vars(found)["rank"]
     page = read(found)
     assert page.data["nodes"]["rank_low"] == [1, *range(1, 34)]
     assert page.data["nodes"]["rank_high"] == [*range(2, 35), 34]
-    assert re.search(r"most central nodes are 1 +\(rank 1–2\) , 2 +\(rank 1–3\)", page.sections["about"])
-    assert "In brackets: the interval of ranks that the standard errors leave open" in page.sections["ranking"]
+    assert re.search(
+        r"most central nodes are 1 +\(rank 1–2\) , 2 +\(rank 1–3\)", page.sections["about"]
+    )
+    assert (
+        "In brackets: the interval of ranks that the standard errors leave open"
+        in page.sections["ranking"]
+    )
 
 
 def test_the_data_are_those_of_the_embedding(club):
@@ -250,7 +313,9 @@ def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
     assert 2 <= len(by_band) <= 4
     ordered = [by_band[band] for band in sorted(by_band)]
     assert all(max(low) < min(high) for low, high in pairwise(ordered))
-    assert [[min(band), max(band)] for band in ordered] == [[low, high] for low, high, _ in edges["bands"]]
+    assert [[min(band), max(band)] for band in ordered] == [
+        [low, high] for low, high, _ in edges["bands"]
+    ]
 
 
 def test_every_geometry_has_a_page(geometry):
@@ -284,7 +349,10 @@ def test_a_graph_that_is_given_later_ranks_as_if_it_had_been_there(club, tmp_pat
 
 
 def test_a_folder_alone_ranks_by_the_centrality_it_holds(club, tmp_path):
-    nodes, expected = read(load(club.save(tmp_path / "club"))).data["nodes"], read(club).data["nodes"]
+    nodes, expected = (
+        read(load(club.save(tmp_path / "club"))).data["nodes"],
+        read(club).data["nodes"],
+    )
     for name in ("name", "rank", "centrality", "delta"):
         assert nodes[name] == expected[name]
     assert nodes["delta_rank"] == expected["delta_rank"]
@@ -321,7 +389,7 @@ def test_another_graph_is_named_as_such(club):
     assert "not the graph that was embedded" not in read(club).sections["again"]
 
 
-# --- what came from elsewhere -------------------------------------------------------------------------------------
+# --- what came from elsewhere ------------------------------------------------------------
 
 
 def test_labels_are_data_and_never_markup(hostile):
@@ -331,7 +399,11 @@ def test_labels_are_data_and_never_markup(hostile):
     assert set(HOSTILE) - {"", " "} <= set(page.data["nodes"]["name"])
     inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1]
     assert not set(inside) & set("<>&\u2028\u2029")
-    assert not [tag for tag, found in page.tags if tag in ("img", "svg", "b") or any(n.startswith("on") for n in found)]
+    assert not [
+        tag
+        for tag, found in page.tags
+        if tag in ("img", "svg", "b") or any(n.startswith("on") for n in found)
+    ]
     assert len([tag for tag, _ in page.tags if tag == "script"]) == 2
     assert html.escape(HOSTILE[2]) in text
     assert HOSTILE[2] not in text
@@ -347,7 +419,9 @@ def test_what_no_script_may_hold_is_escaped():
 
 def test_ids_of_any_kind_are_shown():
     ids = [1, 2.5, ("a", 1), "1", frozenset({3}), b"x"]
-    assert set(read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]["name"]) == {str(node) for node in ids}
+    assert set(read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]["name"]) == {
+        str(node) for node in ids
+    }
 
 
 def test_too_many_letters_are_cut(monkeypatch):
@@ -357,7 +431,7 @@ def test_too_many_letters_are_cut(monkeypatch):
     assert contents.cut_texts(["x" * 995, "short"]) == ["x" * 995, "short"]
 
 
-# --- large graphs -------------------------------------------------------------------------------------------------
+# --- large graphs ------------------------------------------------------------
 
 
 @pytest.fixture
@@ -382,7 +456,9 @@ def test_large_graphs_show_the_top_and_a_sample_and_say_so(large):
     assert sum(map(sum, page.data["density"]["counts"])) == 400
 
 
-def test_of_a_large_directed_graph_the_most_central_are_named_wherever_they_rank_by_height(monkeypatch):
+def test_of_a_large_directed_graph_the_most_central_are_named_wherever_they_rank_by_height(
+    monkeypatch,
+):
     for name, count in (("MOST_NODES", 20), ("TOP", 5), ("SAMPLE", 5)):
         monkeypatch.setattr(contents, name, count)
     # A chain, and at its lower end a star: who is central is none of the highest.
@@ -393,8 +469,12 @@ def test_of_a_large_directed_graph_the_most_central_are_named_wherever_they_rank
     assert not set(map(str, top)) & set(page.data["nodes"]["name"][:5])
     assert page.data["nodes"]["height_rank"][:5] == [1, 2, 3, 4, 5]
     about = page.sections["about"]
-    assert re.search(r"most central nodes are {} +\(rank 1\) , {} +\(rank 2\) and {} +\(rank".format(*top), about)
-    assert re.search(r"The highest, from which ties point down, are 0 +\(rank 1\) , 1 +\(rank 2\)", about)
+    assert re.search(
+        r"most central nodes are {} +\(rank 1\) , {} +\(rank 2\) and {} +\(rank".format(*top), about
+    )
+    assert re.search(
+        r"The highest, from which ties point down, are 0 +\(rank 1\) , 1 +\(rank 2\)", about
+    )
 
 
 def test_the_shading_of_a_large_graph_lies_beside_the_nearest_shown_node(large):
@@ -415,7 +495,9 @@ def test_the_shading_of_a_large_graph_lies_beside_the_nearest_shown_node(large):
     "geometry",
     [
         pytest.param(
-            geometry, id=name, marks=[pytest.mark.slow] * (name not in {"flat", "hyperbolic", "sphere", "mixed"})
+            geometry,
+            id=name,
+            marks=[pytest.mark.slow] * (name not in {"flat", "hyperbolic", "sphere", "mixed"}),
         )
         for name, geometry in GEOMETRIES.items()
     ],
@@ -449,43 +531,73 @@ def test_three_thousand_nodes_take_less_than_four_megabytes():
     rng = np.random.default_rng(0)
     first, second = rng.integers(3000, size=(2, 30_000))
     graph = Graph.from_arrays(
-        first, second, rng.random(30_000) + 0.1, ids=[f"a node of the name {k}" for k in range(3000)]
+        first,
+        second,
+        rng.random(30_000) + 0.1,
+        ids=[f"a node of the name {k}" for k in range(3000)],
     )
     manifold = PseudoHyperboloid(3, 1)
-    page = render(Embedding(graph.ids, points_on(manifold, 3000), manifold, {"measures": {"map": 0.5}}, graph))
+    page = render(
+        Embedding(graph.ids, points_on(manifold, 3000), manifold, {"measures": {"map": 0.5}}, graph)
+    )
     assert len(page.encode()) < 4e6
     assert len(Page(page).data["nodes"]["name"]) == 3000
 
 
-# --- words --------------------------------------------------------------------------------------------------------
+# --- words ------------------------------------------------------------
 
 SELECTION = {
     "rows": [
         {
-            "geometry": "Q^{3,1}", "p": 3, "q": 1, "flat": None, "seeds": 3, "violated_orders": 0.0123,
-            "violated_orders_spread": 0.001, "held_out": 0.091, "held_out_spread": 0.02, "iterations": 2000,
+            "geometry": "Q^{3,1}",
+            "p": 3,
+            "q": 1,
+            "flat": None,
+            "seeds": 3,
+            "violated_orders": 0.0123,
+            "violated_orders_spread": 0.001,
+            "held_out": 0.091,
+            "held_out_spread": 0.02,
+            "iterations": 2000,
             "kept": True,
         },
         {"geometry": "R^{4}", "seeds": 1, "violated_orders": 0.2, "kept": False, "new": 1},
         {"geometry": "Q^{0,4}"},
         "not a row",
     ],
-    "winner": "Q^{3,1}", "within_noise": True, "within_noise_of": ["Q^{3,1}", "Q^{2,2}"], "prior": {"Q^{3,1}": 0.4},
-}  # fmt: skip
+    "winner": "Q^{3,1}",
+    "within_noise": True,
+    "within_noise_of": ["Q^{3,1}", "Q^{2,2}"],
+    "prior": {"Q^{3,1}": 0.4},
+}
 
 
 def test_the_table_of_select(club):
-    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
+    found = Embedding(
+        club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph
+    )
     text = read(found).sections["select"]
     assert "held-out errors" in text
-    assert "how often a tie that was hidden from training lies farther apart than an untied pair" in text
-    for words in ("1.23 ± 0.10 %", "9.10 ± 2.00 %", "50 %", "to the end", "dropped early", "Q 3,1 0.400"):
+    assert (
+        "how often a tie that was hidden from training lies farther apart than an untied pair"
+        in text
+    )
+    for words in (
+        "1.23 ± 0.10 %",
+        "9.10 ± 2.00 %",
+        "50 %",
+        "to the end",
+        "dropped early",
+        "Q 3,1 0.400",
+    ):
         assert words in text
     assert "^" not in text  # no TeX
     assert text.count("(chosen)") == 1
     assert "Within two standard errors of it across the seeds: Q 2,2 ." in text
     alone = {**SELECTION, "rows": [{**SELECTION["rows"][0], "seeds": 1}]}
-    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph)
+    found = Embedding(
+        club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph
+    )
     assert "With one seed it cannot be distinguished from Q 2,2 ." in read(found).sections["select"]
 
 
@@ -499,11 +611,16 @@ def test_select_may_hold_little(club, selection):
 def test_guessing_is_what_random_points_do():
     graph = datasets.karate()
     manifold = PseudoHyperboloid(4, 0)
-    found = [evaluate(graph, torch.from_numpy(points_on(manifold, 34, seed=seed)), manifold) for seed in range(60)]
+    found = [
+        evaluate(graph, torch.from_numpy(points_on(manifold, 34, seed=seed)), manifold)
+        for seed in range(60)
+    ]
     expected = by_chance(graph)
     for name in ("recall_at_1", "map"):
         values = [some[name] for some in found]
-        assert np.mean(values) == pytest.approx(expected[name], abs=4 * np.std(values) / np.sqrt(len(values)))
+        assert np.mean(values) == pytest.approx(
+            expected[name], abs=4 * np.std(values) / np.sqrt(len(values))
+        )
 
 
 @pytest.mark.parametrize("key", ["command", "call"])
@@ -521,8 +638,14 @@ def test_the_files_of_the_page_are_installed():
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        ({"stopped": "interrupted", "iterations": 1234}, "interrupted after 1,234 of 2,000 iterations."),
-        ({"stopped": "interrupted", "training": {}}, "interrupted. To continue: ultrahyperbolic embed --resume FOLDER"),
+        (
+            {"stopped": "interrupted", "iterations": 1234},
+            "interrupted after 1,234 of 2,000 iterations.",
+        ),
+        (
+            {"stopped": "interrupted", "training": {}},
+            "interrupted. To continue: ultrahyperbolic embed --resume FOLDER",
+        ),
         (
             {"stopped": "reached the time limit of 60 s", "iterations": 7, "training": {}},
             "reached the time limit of 60 s after 7 of 2,000 iterations. "
@@ -535,7 +658,9 @@ def test_the_files_of_the_page_are_installed():
 )
 def test_an_unfinished_training_is_told_at_the_top(run, words):
     config = {"config": TrainingConfig().to_json()}
-    shown = read(ring(list("abcdef"), PseudoHyperboloid(2, 1), run={**config, **run})).sections["about"]
+    shown = read(ring(list("abcdef"), PseudoHyperboloid(2, 1), run={**config, **run})).sections[
+        "about"
+    ]
     if words is None:
         assert "unfinished" not in shown
     else:
@@ -543,12 +668,14 @@ def test_an_unfinished_training_is_told_at_the_top(run, words):
         assert shown.index("unfinished") < shown.index("were placed")
 
 
-# --- names and colours --------------------------------------------------------------------------------------------
+# --- names and colours ------------------------------------------------------------
 
 
 def test_labels_are_the_names_everywhere():
     ids = [f"n{k}" for k in range(12)]
-    embedding = ring(ids, PseudoHyperboloid(2, 1), labels={node: f"Person {node[1:]}" for node in ids})
+    embedding = ring(
+        ids, PseudoHyperboloid(2, 1), labels={node: f"Person {node[1:]}" for node in ids}
+    )
     page = read(embedding)
     nodes = page.data["nodes"]
     assert [f"Person {node[1:]}" for node in nodes["id"]] == nodes["name"]

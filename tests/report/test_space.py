@@ -33,7 +33,9 @@ def test_a_sheet_is_the_sheet():
 
 def test_a_globe_is_the_globe():
     manifold = PseudoHyperboloid(0, 2, -4.0)
-    np.testing.assert_allclose(np.linalg.norm(in_space(points_on(manifold, 20), manifold).coordinates, axis=1), 1.0)
+    np.testing.assert_allclose(
+        np.linalg.norm(in_space(points_on(manifold, 20), manifold).coordinates, axis=1), 1.0
+    )
 
 
 def test_a_cylinder_is_the_cylinder():

@@ -18,9 +18,13 @@ def points_of(manifold, spread):
     generator = torch.Generator().manual_seed(3)
     near = manifold.random_near_pole(30, epsilon=1e-6, generator=generator)
     far = manifold.random(60, generator=generator)
-    tangent = manifold.proju(far, spread * torch.randn(far.shape, generator=generator, dtype=far.dtype))
+    tangent = manifold.proju(
+        far, spread * torch.randn(far.shape, generator=generator, dtype=far.dtype)
+    )
     moved = manifold.expmap(far, tangent)
-    points = torch.cat((near, far, moved, far[:1], -far[1:2] if manifold.p == 0 or manifold.q else far[1:2]))
+    points = torch.cat(
+        (near, far, moved, far[:1], -far[1:2] if manifold.p == 0 or manifold.q else far[1:2])
+    )
     ok = [bool(manifold.check_point(point, tolerance=1e-8).ok) for point in points]
     return points[torch.tensor(ok)]
 
@@ -55,9 +59,15 @@ def test_points_that_are_off_are_seen(manifold):
 
 @pytest.mark.parametrize(
     "described",
-    [None, {}, {"kind": "flat", "dim": 0}, {"kind": "flat", "dim": True},
-     {"kind": "pseudo_hyperboloid", "p": 2, "q": 1, "beta": 1.0}, {"kind": "pseudo_hyperboloid", "p": 2, "q": 1}],
-)  # fmt: skip
+    [
+        None,
+        {},
+        {"kind": "flat", "dim": 0},
+        {"kind": "flat", "dim": True},
+        {"kind": "pseudo_hyperboloid", "p": 2, "q": 1, "beta": 1.0},
+        {"kind": "pseudo_hyperboloid", "p": 2, "q": 1},
+    ],
+)
 def test_what_is_no_space_is_refused(described):
     with pytest.raises(ValueError, match=r"manifold|dim must|beta must"):
         Geometry.from_json(described)

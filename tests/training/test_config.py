@@ -21,9 +21,13 @@ def test_flat_space_has_no_signature():
     config = TrainingConfig(flat=4)
     assert (config.p, config.q, config.flat) == (None, None, 4)
     assert (TrainingConfig().p, TrainingConfig().q) == (3, 1)
-    with pytest.raises(ValueError, match="a geometry has p and q, or is flat, got p=3, q=1 and flat=4"):
+    with pytest.raises(
+        ValueError, match="a geometry has p and q, or is flat, got p=3, q=1 and flat=4"
+    ):
         TrainingConfig(p=3, q=1, flat=4)
-    with pytest.raises(ValueError, match="a geometry has p and q, or is flat, got p=None, q=1 and flat=None"):
+    with pytest.raises(
+        ValueError, match="a geometry has p and q, or is flat, got p=None, q=1 and flat=None"
+    ):
         TrainingConfig(q=1)
 
 
@@ -38,9 +42,21 @@ def test_earlier_records_of_flat_space_load():
     [
         ({"best_every": 0}, ValueError, "best_every must be at least 1, got 0"),
         ({"best_every": 2.5}, TypeError, "best_every must be an integer, got 2.5"),
-        ({"drop_factor": -1.0}, ValueError, "drop_factor must be a finite positive number, got -1.0"),
-        ({"drop_below": math.nan}, ValueError, "drop_below must be a finite number or None, got nan"),
-        ({"flat": 4, "beta": -2.0}, ValueError, "beta curves a manifold, and flat space has no curvature"),
+        (
+            {"drop_factor": -1.0},
+            ValueError,
+            "drop_factor must be a finite positive number, got -1.0",
+        ),
+        (
+            {"drop_below": math.nan},
+            ValueError,
+            "drop_below must be a finite number or None, got nan",
+        ),
+        (
+            {"flat": 4, "beta": -2.0},
+            ValueError,
+            "beta curves a manifold, and flat space has no curvature",
+        ),
         ({"flat": 0}, ValueError, "flat must be at least 1, got 0"),
         ({"iterations": True}, TypeError, "iterations must be an integer, got True"),
         ({"iterations": 2.0}, TypeError, "iterations must be an integer, got 2.0"),
@@ -75,13 +91,24 @@ def test_integers_of_numpy_are_those_of_python(tmp_path):
     two = np.int64(2)
     plain = uh.embed(KARATE, p=2, q=1, seed=3, iterations=5, threads=1, quiet=True)
     given = uh.embed(
-        KARATE, p=two, q=np.uint8(1), seed=np.int64(3), iterations=np.int32(5), threads=np.int16(1), quiet=True
+        KARATE,
+        p=two,
+        q=np.uint8(1),
+        seed=np.int64(3),
+        iterations=np.int32(5),
+        threads=np.int16(1),
+        quiet=True,
     )
     assert np.array_equal(given.points, plain.points)
     config = TrainingConfig.from_json(given.run["config"])
-    assert {type(value) for value in (config.p, config.q, config.seed, config.iterations, config.best_every)} == {int}
+    assert {
+        type(value)
+        for value in (config.p, config.q, config.seed, config.iterations, config.best_every)
+    } == {int}
     given.save(tmp_path / "club")
-    saved, own = (json.loads(json.dumps(e.run["config"])) for e in (uh.load(tmp_path / "club"), plain))
+    saved, own = (
+        json.loads(json.dumps(e.run["config"])) for e in (uh.load(tmp_path / "club"), plain)
+    )
     assert saved == own
     flat = uh.embed(KARATE, dim=two, flat=True, iterations=5, quiet=True)
     assert type(flat.run["config"]["flat"]) is int
@@ -89,18 +116,28 @@ def test_integers_of_numpy_are_those_of_python(tmp_path):
     assert np.array_equal(given.nearest(two)[0], given.nearest(2)[0])
     found = [
         uh.select(
-            KARATE, dim=kind(1), seeds=kind(2), iterations=kind(8), seed=kind(3), threads=kind(1), quiet=True
+            KARATE,
+            dim=kind(1),
+            seeds=kind(2),
+            iterations=kind(8),
+            seed=kind(3),
+            threads=kind(1),
+            quiet=True,
         ).rows
         for kind in (int, np.int64)
     ]
-    assert json.dumps([row.to_json() for row in found[0]]) == json.dumps([row.to_json() for row in found[1]])
+    assert json.dumps([row.to_json() for row in found[0]]) == json.dumps(
+        [row.to_json() for row in found[1]]
+    )
 
 
 def test_random_states_of_numpy_are_those_of_python():
     pytest.importorskip("sklearn")
     adjacency = KARATE.adjacency().toarray()
     plain, given = (
-        uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=state).fit_transform(adjacency)
+        uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=state).fit_transform(
+            adjacency
+        )
         for state in (3, np.int64(3))
     )
     assert np.array_equal(plain, given)
@@ -111,7 +148,11 @@ def test_random_states_of_numpy_are_those_of_python():
 def test_the_words_of_earlier_records_are_read_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for former, name in (("smoothed_dissimilarity", "smoothed"), ("dist", "distance"), ("cone_rule", "cone-rule")):
+        for former, name in (
+            ("smoothed_dissimilarity", "smoothed"),
+            ("dist", "distance"),
+            ("cone_rule", "cone-rule"),
+        ):
             data = {"p": 2, "q": 0, "temperature": [0.1, 0.01], "dissimilarity": former}
             assert TrainingConfig.from_json(data).dissimilarity == name
     with pytest.raises(ValueError, match="unknown training settings: speed"):

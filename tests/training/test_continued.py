@@ -11,7 +11,10 @@ from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.continued import start_from
 
 CLUB = uh.datasets.karate()
-TRIPLES = [(CLUB.ids[i], CLUB.ids[j], w) for (i, j), w in zip(CLUB.edges.tolist(), CLUB.weights.tolist(), strict=True)]
+TRIPLES = [
+    (CLUB.ids[i], CLUB.ids[j], w)
+    for (i, j), w in zip(CLUB.edges.tolist(), CLUB.weights.tolist(), strict=True)
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,9 @@ def test_old_nodes_start_where_they_were_and_strangers_where_they_would(club):
     for node in ("1", "34"):
         assert (start.points[graph.index(node)] == club.points[club.index(node)]).all()
     assert (start.points[graph.index("x")] == usual.starting_points(graph)[graph.index("x")]).all()
-    assert (start.points[graph.index("new")] != usual.starting_points(graph)[graph.index("new")]).any()
+    assert (
+        start.points[graph.index("new")] != usual.starting_points(graph)[graph.index("new")]
+    ).any()
 
 
 def test_the_geometry_is_the_earlier_one():
@@ -78,14 +83,17 @@ def test_popularity_goes_on():
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        ({"p": 2, "q": 2}, r"on Q\^\(3,3\), beta -1, and p = 2 is another geometry: leave the geometry out"),
+        (
+            {"p": 2, "q": 2},
+            r"on Q\^\(3,3\), beta -1, and p = 2 is another geometry: leave the geometry out",
+        ),
         ({"dim": 4}, "dim = 4"),
         ({"flat": True}, "flat = True"),
         ({"beta": -4.0}, "beta = -4"),
         ({"seeds": 3}, "seeds asks for others"),
         ({"preset": "paper"}, "preset asks for others"),
     ],
-)  # fmt: skip
+)
 def test_contradictions_are_refused(club, overrides, said):
     with pytest.raises(ValueError, match=said):
         uh.embed(CLUB, continue_from=club, quiet=True, **overrides)
@@ -94,7 +102,9 @@ def test_contradictions_are_refused(club, overrides, said):
 def test_strangers_are_refused(club):
     with pytest.raises(ValueError, match=r"no node of .* is in the earlier embedding"):
         uh.embed(Graph.from_edges([(1, 2), (2, 3)]), continue_from=club, quiet=True)
-    with pytest.raises(TypeError, match="continue_from must be an Embedding or the folder of one, got int"):
+    with pytest.raises(
+        TypeError, match="continue_from must be an Embedding or the folder of one, got int"
+    ):
         uh.embed(CLUB, continue_from=7, quiet=True)
 
 

@@ -44,7 +44,9 @@ def test_directions_are_learnt(trained):
     measures = trained.record.measures
     undirected = uh.embed(Graph(web().ids, web().edges, web().weights), quiet=True)
     far = undirected.distances()
-    without = directed_measures(lambda rows: far[rows], lambda rows: far[rows], *web().arcs, trained.heights)
+    without = directed_measures(
+        lambda rows: far[rows], lambda rows: far[rows], *web().arcs, trained.heights
+    )
     assert measures["map_out"] > without["map_out"] + 0.1
     assert measures["map_in"] > without["map_in"] + 0.1
     assert measures["direction"] > 0.9
@@ -62,9 +64,13 @@ def test_directions_are_learnt_by_samples():
 def test_scores_are_distances_with_springs(trained):
     row, h, spring = 7, trained.heights, trained.record.result.spring
     out = trained.distances(7) + spring * (h[row] - h - 1.0) ** 2
-    np.testing.assert_allclose(np.delete(trained.scores([row])[0], row), np.delete(out, row), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.delete(trained.scores([row])[0], row), np.delete(out, row), rtol=1e-12
+    )
     back = trained.distances(7) + spring * (h - h[row] - 1.0) ** 2
-    np.testing.assert_allclose(np.delete(trained.scores_in([row])[0], row), np.delete(back, row), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.delete(trained.scores_in([row])[0], row), np.delete(back, row), rtol=1e-12
+    )
     near = trained.neighbors(7, k=3, way="out")
     np.testing.assert_allclose(near["distance"], np.sort(np.delete(out, row))[:3], rtol=1e-12)
 
@@ -78,10 +84,16 @@ def test_a_folder_keeps_heights_and_springs(trained, tmp_path):
 
 
 def test_new_nodes_are_placed_by_ties_that_point_somewhere():
-    arcs = np.array([(i, i + step) for i in range(37) for step in (1, 2, 3)])  # each to the next three
+    arcs = np.array(
+        [(i, i + step) for i in range(37) for step in (1, 2, 3)]
+    )  # each to the next three
     lost, h = 20, heights(40, arcs, np.ones(len(arcs)))
     kept = [tie for tie in arcs.tolist() if lost not in tie]
-    ties = [("new" if i == lost else i, "new" if j == lost else j) for i, j in arcs.tolist() if lost in (i, j)]
+    ties = [
+        ("new" if i == lost else i, "new" if j == lost else j)
+        for i, j in arcs.tolist()
+        if lost in (i, j)
+    ]
     old = uh.embed(Graph.from_edges(kept, directed=True), **FEW)
     new = old.transform(ties)
     assert new.is_directed
@@ -105,7 +117,12 @@ def test_the_command_places_nodes_of_a_directed_graph(tmp_path, monkeypatch):
     Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
     Path("new.csv").write_text("zoe,ann,2\nzoe,dan,1\neve,zoe,1\n", encoding="ascii")
     runner = CliRunner()
-    assert runner.invoke(app, ["embed", "ties.csv", "--directed", "-o", "out", "--iterations", "60"]).exit_code == 0
+    assert (
+        runner.invoke(
+            app, ["embed", "ties.csv", "--directed", "-o", "out", "--iterations", "60"]
+        ).exit_code
+        == 0
+    )
     found = runner.invoke(app, ["place", "out", "new.csv", "-o", "both"])
     assert found.exit_code == 0, found.output
     both = uh.load("both")
@@ -153,7 +170,9 @@ def test_directions_that_are_dropped_are_spoken_of(caplog):
 def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
-    found = CliRunner().invoke(app, ["embed", "ties.csv", "--directed", "-o", "out", *option.split()])
+    found = CliRunner().invoke(
+        app, ["embed", "ties.csv", "--directed", "-o", "out", *option.split()]
+    )
     assert found.exit_code != 0
     assert found.stderr.splitlines()[-1].startswith("error: ")
     assert "direct" in found.stderr.splitlines()[-1]
@@ -162,7 +181,11 @@ def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_pa
 def test_what_needs_directions_says_so():
     plain = uh.embed(Graph.from_edges(ADVICE), **FEW)
     assert not plain.is_directed
-    for ask in (lambda: plain.heights, lambda: plain.scores([0]), lambda: plain.neighbors("ann", way="in")):
+    for ask in (
+        lambda: plain.heights,
+        lambda: plain.scores([0]),
+        lambda: plain.neighbors("ann", way="in"),
+    ):
         with pytest.raises(ValueError, match="no directions: train it with directed=True"):
             ask()
     with pytest.raises(ValueError, match="a directed graph is trained with popularity"):

@@ -56,4 +56,6 @@ def test_what_python_computes_has_the_bits_of_compiled_code(monkeypatch):
     interpreted = [eigenvectors(a) for a in given]
     monkeypatch.setattr(eigen, "_calls", repeat(1))
     for matrix, found in zip(given, interpreted, strict=True):
-        assert [array.tobytes() for array in eigenvectors(matrix)] == [array.tobytes() for array in found]
+        assert [array.tobytes() for array in eigenvectors(matrix)] == [
+            array.tobytes() for array in found
+        ]

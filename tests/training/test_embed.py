@@ -35,7 +35,9 @@ def test_it_finds_the_leaders_in_hyperbolic_space():
 
 
 def test_delta_sums_the_distances(club):
-    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), dissimilarity="geodesic").numpy()
+    D = club.manifold.cdist(
+        torch.from_numpy(np.array(club.points)), dissimilarity="geodesic"
+    ).numpy()
     D -= club.popularity[:, None] + club.popularity
     np.fill_diagonal(D, 0.0)
     np.testing.assert_allclose(club.delta, D.sum(1), rtol=1e-10, atol=1e-12)
@@ -56,7 +58,9 @@ def test_it_answers_questions_by_id(club):
     positions, distances = club.nearest(2)
     assert club.ids[positions[club.index("34"), 0]] == first
     assert distances[club.index("34"), 0] == pytest.approx(near.distance[0])
-    with pytest.raises(KeyError, match="no node 34 in this embedding; ids read from text are text: try '34'"):
+    with pytest.raises(
+        KeyError, match="no node 34 in this embedding; ids read from text are text: try '34'"
+    ):
         club.index(34)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         club.neighbors("1", k=0)
@@ -74,12 +78,17 @@ def test_same_seed_same_bits_for_any_number_of_threads():
     short = {"p": 3, "q": 1, "iterations": 100, "quiet": True}
     usual = uh.embed(uh.datasets.karate(), **short)
     for options in ({}, {"threads": 1}, {"threads": 2}):
-        assert np.array_equal(uh.embed(uh.datasets.karate(), **short, **options).points, usual.points)
+        assert np.array_equal(
+            uh.embed(uh.datasets.karate(), **short, **options).points, usual.points
+        )
     assert not np.array_equal(uh.embed(uh.datasets.karate(), **short, seed=1).points, usual.points)
 
 
 def test_the_reference_backend_gives_the_same_bits_twice():
-    runs = [uh.embed(uh.datasets.karate(), p=2, q=1, iterations=8, backend="reference", quiet=True) for _ in range(2)]
+    runs = [
+        uh.embed(uh.datasets.karate(), p=2, q=1, iterations=8, backend="reference", quiet=True)
+        for _ in range(2)
+    ]
     assert np.array_equal(runs[0].points, runs[1].points)
     assert runs[0].run["timing"]["backend"] == "reference"
 
@@ -168,7 +177,11 @@ def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):
 def test_a_delta_that_cannot_be_is_refused(club, tmp_path, bad):
     folder = club.save(tmp_path / "club")
     table = pq.read_table(folder / "embedding.parquet")
-    column = pa.array(["far"] * 34) if bad == "far" else pa.array([bad, *club.delta[1:].tolist()], pa.float64())
+    column = (
+        pa.array(["far"] * 34)
+        if bad == "far"
+        else pa.array([bad, *club.delta[1:].tolist()], pa.float64())
+    )
     table = table.set_column(table.column_names.index("delta"), "delta", column)
     pq.write_table(table, folder / "embedding.parquet")
     with pytest.raises(ValueError, match="is not an embedding of this package"):
@@ -195,7 +208,9 @@ def test_other_forms(club):
 
 
 def test_flat_space_sums_squared_distances():
-    embedding = uh.embed(uh.datasets.karate(), dim=3, flat=True, iterations=50, popularity=False, quiet=True)
+    embedding = uh.embed(
+        uh.datasets.karate(), dim=3, flat=True, iterations=50, popularity=False, quiet=True
+    )
     x = embedding.points
     expected = ((x[:, None] - x[None]) ** 2).sum((1, 2))
     np.testing.assert_allclose(embedding.delta, expected)
@@ -204,18 +219,31 @@ def test_flat_space_sums_squared_distances():
 
 @pytest.mark.parametrize(
     ("where", "measure"),
-    [({"flat": True}, "distance"), ({"p": 3, "q": 1}, "extrinsic"), ({"p": 4, "q": 0}, "extrinsic")],
+    [
+        ({"flat": True}, "distance"),
+        ({"p": 3, "q": 1}, "extrinsic"),
+        ({"p": 4, "q": 0}, "extrinsic"),
+    ],
 )
 @pytest.mark.parametrize("temperature", [None, 0.05])
 def test_other_distances_train(where, measure, temperature):
     embedding = uh.embed(
-        uh.datasets.karate(), **where, dissimilarity=measure, temperature=temperature, iterations=500, quiet=True
+        uh.datasets.karate(),
+        **where,
+        dissimilarity=measure,
+        temperature=temperature,
+        iterations=500,
+        quiet=True,
     )
     assert embedding.run["config"]["dissimilarity"] == measure
     assert embedding.run["timing"]["backend"] == "numba"
     x = torch.from_numpy(embedding.points.copy())
     orders = uh.evaluation.violated_orders(
-        uh.datasets.karate(), x, embedding.manifold, dissimilarity=measure, popularity=embedding.popularity
+        uh.datasets.karate(),
+        x,
+        embedding.manifold,
+        dissimilarity=measure,
+        popularity=embedding.popularity,
     )
     assert orders.edges_vs_nonedges < 0.1
 
@@ -238,8 +266,17 @@ def test_the_preset_of_the_text_keeps_to_the_text(caplog):
     embedding = uh.embed(graph, p=3, q=1, preset="paper-text", iterations=30)
     assert "follows the paper's text; the authors' scripts differ" in caplog.text
     config = TrainingConfig.from_json(embedding.run["config"])
-    assert (config.step, config.drop_below, config.max_step, config.keep) == (1e-6, None, None, "last")
-    assert (config.temperature, config.dissimilarity, config.perturb_first) == ((0.01, 0.01), "geodesic", True)
+    assert (config.step, config.drop_below, config.max_step, config.keep) == (
+        1e-6,
+        None,
+        None,
+        "last",
+    )
+    assert (config.temperature, config.dissimilarity, config.perturb_first) == (
+        (0.01, 0.01),
+        "geodesic",
+        True,
+    )
     assert embedding.run["best_iteration"] == 29
     assert np.ptp(config.starting_points(graph)[:, 0]) > 0
     (hyperbolic,) = configure(graph, p=4, q=0, preset="paper-text")
@@ -250,7 +287,15 @@ def test_the_preset_of_the_text_keeps_to_the_text(caplog):
 
 def test_the_preset_returns_the_lowest_loss_that_it_saw():
     # This run is thrown off after some thousand iterations, and never comes back.
-    embedding = uh.embed(uh.datasets.karate(), p=3, q=1, preset="paper", dissimilarity="geodesic", seed=16, quiet=True)
+    embedding = uh.embed(
+        uh.datasets.karate(),
+        p=3,
+        q=1,
+        preset="paper",
+        dissimilarity="geodesic",
+        seed=16,
+        quiet=True,
+    )
     record = embedding.run
     assert record["loss_every"] == 10, "it looks at every other of these"
     assert record["best_loss"] == min(record["loss"][::2])
@@ -291,7 +336,9 @@ def test_configurations_survive_json():
 def test_callbacks_and_limits():
     seen = []
     embedding = uh.embed(
-        uh.datasets.karate(), quiet=True, callback=lambda p: seen.append(p.iteration) or len(seen) == 2
+        uh.datasets.karate(),
+        quiet=True,
+        callback=lambda p: seen.append(p.iteration) or len(seen) == 2,
     )
     assert embedding.run["stopped"] == "a callback asked to stop"
     assert embedding.run["iterations"] == seen[-1]
@@ -334,9 +381,12 @@ def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
     # A bar is drawn every tenth of a second, and this training may be over sooner: it rests once.
     rests = iter([0.3])
     shown = uh.embed(
-        uh.datasets.karate(), p=2, q=1, iterations=4000,
+        uh.datasets.karate(),
+        p=2,
+        q=1,
+        iterations=4000,
         callback=lambda _: (seen.append(len(passes)), time.sleep(next(rests, 0.0)))[0],
-    )  # fmt: skip
+    )
     assert seen
     assert not any(seen)
     drawn = stderr.getvalue()
@@ -351,7 +401,13 @@ def test_the_bar_needs_no_rich(terminal, monkeypatch):
     stderr = terminal()
     monkeypatch.setitem(sys.modules, "rich", None)
     rests = iter([0.3])
-    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000, callback=lambda _: time.sleep(next(rests, 0.0)))
+    uh.embed(
+        uh.datasets.karate(),
+        p=2,
+        q=1,
+        iterations=4000,
+        callback=lambda _: time.sleep(next(rests, 0.0)),
+    )
     assert "training" in stderr.getvalue()
 
 
@@ -361,7 +417,9 @@ def test_the_bar_tells_what_is_not_finite(losses):
     from ultrahyperbolic.training.train import _text
 
     progress = Progress(10, 40, np.array(losses), 20.0, None, [])
-    assert _text(progress) == ("loss 3, " if 3.0 in losses else "loss not finite, ") + "0:01:00 left"
+    assert (
+        _text(progress) == ("loss 3, " if 3.0 in losses else "loss not finite, ") + "0:01:00 left"
+    )
 
 
 @pytest.mark.parametrize(
@@ -380,7 +438,8 @@ def test_small_and_odd_graphs_train(graph):
 
 
 def test_a_star_trains():
-    # The default violates up to a tenth of the orders of a star, depending on the seed: no more is promised yet.
+    # The default violates up to a tenth of the orders of a star, depending on the seed: no more is
+    # promised yet.
     embedding = uh.embed(uh.Graph.from_edges([("hub", k) for k in range(60)]), p=2, q=1, quiet=True)
     assert np.isfinite(embedding.points).all()
     assert embedding.run["loss"][-1] < embedding.run["loss"][0]
@@ -417,7 +476,9 @@ def test_ctrl_c_ends_a_loop_over_seeds():
     def sweep():
         for seed in range(3):
             trained.append(seed)
-            uh.embed(uh.datasets.karate(), seed=seed, iterations=400, quiet=True, callback=pressed_at(30))
+            uh.embed(
+                uh.datasets.karate(), seed=seed, iterations=400, quiet=True, callback=pressed_at(30)
+            )
 
     with pytest.raises(KeyboardInterrupt) as raised:
         sweep()
@@ -453,7 +514,10 @@ def test_records_hold_no_infinities(club, tmp_path):
     from ultrahyperbolic.embedding.record import RunRecord
     from ultrahyperbolic.embedding.store import write_record
 
-    write_record(tmp_path, RunRecord(loss=[1.0, float("inf"), float("nan")], other={"n": {"x": np.float64(2.0)}}))
+    write_record(
+        tmp_path,
+        RunRecord(loss=[1.0, float("inf"), float("nan")], other={"n": {"x": np.float64(2.0)}}),
+    )
     record = json.loads((tmp_path / "run.json").read_text())
     assert list(record) == ["n", "loss", "loss_every", "sha256"]
     assert (record["loss"], record["n"]) == ([1.0, None, None], {"x": 2.0})

@@ -58,7 +58,9 @@ def test_it_stops_when_it_has_converged_and_only_where_that_is_asked_for():
 
 def soon_and_late():
     """A training that is so warm that it soon has nothing to gain, and one that has to the last."""
-    late = configured(iterations=200, finish=0.8, stop="converged", start="pole", centrality=0.0, popularity=False)
+    late = configured(
+        iterations=200, finish=0.8, stop="converged", start="pole", centrality=0.0, popularity=False
+    )
     late = replace(late, temperature=(0.04, 7e-4))
     return [replace(late, temperature=(1e4, 1e4)), late]
 
@@ -82,7 +84,10 @@ def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
         found = progress.checkpoint()
         state = replace(
             found.state,
-            **{name: getattr(found.state, name).copy() for name in ("points", "free", "best", "record", "rested")},
+            **{
+                name: getattr(found.state, name).copy()
+                for name in ("points", "free", "best", "record", "rested")
+            },
         )
         kept.append(replace(found, state=state))
 

@@ -21,7 +21,10 @@ def test_names_of_data_sets_and_files(tmp_path, monkeypatch):
     assert list(uh.embed("karate", **FEW).ids) == list(uh.datasets.karate().ids)
     (tmp_path / "karate").write_text("a b 1\nb c 2\n")
     assert list(uh.embed("karate", **FEW).ids) == ["a", "b", "c"]  # a file goes first
-    with pytest.raises(uh.GraphError, match=r"karat: no such file, and no data set of that name; did you mean karate"):
+    with pytest.raises(
+        uh.GraphError,
+        match=r"karat: no such file, and no data set of that name; did you mean karate",
+    ):
         uh.embed("karat", **FEW)
     with pytest.raises(uh.GraphError, match=r"nowhere.ties.csv: no such file"):
         uh.embed("nowhere/ties.csv", **FEW)
@@ -39,10 +42,15 @@ def test_lists_of_pairs_and_triples():
 
 def test_weights_are_named(tmp_path):
     pd, networkx = pytest.importorskip("pandas"), pytest.importorskip("networkx")
-    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "calls": [5, 7], "mails": [1, 2]})
+    frame = pd.DataFrame(
+        {"source": ["a", "b"], "target": ["b", "c"], "calls": [5, 7], "mails": [1, 2]}
+    )
     assert uh.embed(frame, weight="mails", **FEW).graph.weights.tolist() == [1.0, 2.0]
     frame.to_csv(tmp_path / "ties.csv", index=False)
-    assert uh.embed(tmp_path / "ties.csv", weight="calls", **FEW).graph.weights.tolist() == [5.0, 7.0]
+    assert uh.embed(tmp_path / "ties.csv", weight="calls", **FEW).graph.weights.tolist() == [
+        5.0,
+        7.0,
+    ]
     graph = networkx.Graph()
     graph.add_edge("a", "b", calls=4)
     graph.add_edge("b", "c", calls=6)
@@ -62,7 +70,10 @@ def test_a_signature_is_p_and_q(signature):
 
 
 def test_a_geometry_is_named_once():
-    assert uh.embed("karate", signature="flat", dim=3, iterations=3, quiet=True).points.shape == (34, 3)
+    assert uh.embed("karate", signature="flat", dim=3, iterations=3, quiet=True).points.shape == (
+        34,
+        3,
+    )
     with pytest.raises(ValueError, match="leave p, q and flat out"):
         uh.embed("karate", signature="3,1", p=3, q=1)
     with pytest.raises(ValueError, match="gives the dimension, 4: leave dim out"):
@@ -81,12 +92,21 @@ def _directed(tmp_path):
     nx.write_graphml(graph, tmp_path / "g.graphml")
     nx.write_gml(graph, tmp_path / "g.gml")
     nx.write_gexf(graph, tmp_path / "g.gexf")
-    (tmp_path / "g.json").write_text(json.dumps({"directed": True} | {"nodes": NODES, "links": LINKS}))
-    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
-    yield from (str(tmp_path / f"g.{suffix}") for suffix in ("graphml", "gml", "gexf", "json", "mtx"))
+    (tmp_path / "g.json").write_text(
+        json.dumps({"directed": True} | {"nodes": NODES, "links": LINKS})
+    )
+    (tmp_path / "g.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"
+    )
+    yield from (
+        str(tmp_path / f"g.{suffix}") for suffix in ("graphml", "gml", "gexf", "json", "mtx")
+    )
 
 
-NODES, LINKS = [{"id": node} for node in "abc"], [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
+NODES, LINKS = (
+    [{"id": node} for node in "abc"],
+    [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}],
+)
 
 
 def test_dropped_directions_are_told_in_a_line_and_in_the_record(tmp_path, caplog):

@@ -31,14 +31,23 @@ def test_one_training_whatever_the_graph():
 
 def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes():
     sparse, dense, denser = ring(200, 1), ring(200, 8), ring(200, 40)
-    usual = [recipe(TrainingConfig(iterations=default_iterations(g)), g) for g in (sparse, dense, denser)]
+    usual = [
+        recipe(TrainingConfig(iterations=default_iterations(g)), g) for g in (sparse, dense, denser)
+    ]
     shares = [config.max_step[0] for config in usual]
     assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
-    assert [config.epsilon[1] for config in usual] == pytest.approx([1e-4 * share**2 for share in shares])
+    assert [config.epsilon[1] for config in usual] == pytest.approx(
+        [1e-4 * share**2 for share in shares]
+    )
     assert {recipe(TrainingConfig(p=4, q=0), g).epsilon[1] for g in (sparse, dense)} == {1e-5}
     assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1600, 4000, 4000]
     assert default_iterations(ring(200, 3)) == 2400
-    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [1, 1, 2, 15]
+    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [
+        1,
+        1,
+        2,
+        15,
+    ]
 
 
 def test_of_fewer_iterations_each_moves_further_and_more_are_for_the_finish():
@@ -68,7 +77,9 @@ def test_a_bound_on_moves_that_is_given_is_a_length():
 
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (0, 4)])
 def test_another_radius_is_the_same_training_in_other_units(p, q):
-    small, large = (recipe(TrainingConfig(p, q, beta, iterations=20), KARATE) for beta in (-1.0, -4.0))
+    small, large = (
+        recipe(TrainingConfig(p, q, beta, iterations=20), KARATE) for beta in (-1.0, -4.0)
+    )
     one, four = (embed_many(KARATE, [each], measures=False)[0] for each in (small, large))
     np.testing.assert_allclose(2.0 * one.points, four.points, rtol=1e-8, atol=1e-9)
 
@@ -76,19 +87,27 @@ def test_another_radius_is_the_same_training_in_other_units(p, q):
 def test_the_unit_of_the_weights_does_not_matter():
     i, j = KARATE.edges.T
     other = Graph.from_arrays(i, j, KARATE.weights / 7.0, ids=KARATE.n_nodes)
-    first, second = (uh.embed(graph, p=2, q=2, iterations=80, quiet=True) for graph in (KARATE, other))
+    first, second = (
+        uh.embed(graph, p=2, q=2, iterations=80, quiet=True) for graph in (KARATE, other)
+    )
     assert np.array_equal(first.points, second.points)
 
 
-@pytest.mark.parametrize("where", [{"p": 2, "q": 2}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}])
+@pytest.mark.parametrize(
+    "where", [{"p": 2, "q": 2}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}]
+)
 def test_every_kind_of_geometry_can_be_trained(where):
     embedding = uh.embed(KARATE, **where, iterations=60, quiet=True)
     assert embedding.record.result.final_loss < embedding.record.result.start_loss
 
 
 def test_the_score_is_the_mean_of_neighbours_and_tie_order():
-    assert score({"map": 0.9, "tie_order": 0.5, "spearman_all": 0.1, "recall_at_1": 0.0}) == pytest.approx(0.7)
-    assert score({"map": 0.4, "spearman_all": 0.9}) == 0.4, "no tie is stronger where all weights are equal"
+    assert score(
+        {"map": 0.9, "tie_order": 0.5, "spearman_all": 0.1, "recall_at_1": 0.0}
+    ) == pytest.approx(0.7)
+    assert score({"map": 0.4, "spearman_all": 0.9}) == 0.4, (
+        "no tie is stronger where all weights are equal"
+    )
 
 
 def test_nodes_have_popularity_unless_told_otherwise():
@@ -106,15 +125,28 @@ def test_a_training_ends_when_it_has_converged_unless_told_otherwise():
 
 
 def test_settings_of_earlier_versions_mean_what_they_meant():
-    then = {"p": 3, "q": 1, "iterations": 2000, "temperature": [0.03, 0.003], "max_step": [0.2, 1e-3]}
+    then = {
+        "p": 3,
+        "q": 1,
+        "iterations": 2000,
+        "temperature": [0.03, 0.003],
+        "max_step": [0.2, 1e-3],
+    }
     config = TrainingConfig.from_json(then)
-    assert (config.stop, config.moves, config.finish, config.parts) == ("iterations", "absolute", 0.0, 1)
+    assert (config.stop, config.moves, config.finish, config.parts) == (
+        "iterations",
+        "absolute",
+        0.0,
+        1,
+    )
     assert config.descents == 2000
 
 
 def test_of_several_seeds_the_lowest_loss_is_kept():
     best = uh.embed(KARATE, p=2, q=2, seed=5, seeds=4, iterations=80, quiet=True)
-    alone = [uh.embed(KARATE, p=2, q=2, seed=seed, iterations=80, quiet=True) for seed in range(5, 9)]
+    alone = [
+        uh.embed(KARATE, p=2, q=2, seed=seed, iterations=80, quiet=True) for seed in range(5, 9)
+    ]
     losses = [each.record.result.final_loss for each in alone]
     assert [each["seed"] for each in best.run["tries"]] == [5, 6, 7, 8]
     assert [each["final_loss"] for each in best.run["tries"]] == losses
@@ -135,7 +167,9 @@ def test_above_ten_thousand_nodes_the_start_is_hotter_and_less_of_the_cone_is_sm
     assert usual.temperature == recipe(TrainingConfig(), ring(200, 2)).temperature
     assert usual.epsilon == recipe(TrainingConfig(), ring(200, 2)).epsilon
     assert large.epsilon[1] == pytest.approx(usual.epsilon[1] / 16.0)
-    assert large.temperature == pytest.approx((usual.temperature[0] * 16.0**0.2, usual.temperature[1]))
+    assert large.temperature == pytest.approx(
+        (usual.temperature[0] * 16.0**0.2, usual.temperature[1])
+    )
     for flat in (TrainingConfig(p=4, q=0), TrainingConfig(p=0, q=4)):
         one, other = (recipe(flat, ring(n, 2)) for n in (200, 40_000))
         assert (one.temperature, one.epsilon) == (other.temperature, other.epsilon)

@@ -22,7 +22,9 @@ KARATE = uh.datasets.karate()
 
 def test_how_long_a_training_takes_is_expected():
     config = recipe(TrainingConfig(2, 2, iterations=1000), KARATE)
-    assert Pace(descent=0.01, evaluation=0.1).expected(config) == pytest.approx(850 * 0.01 + 150 * 0.125)
+    assert Pace(descent=0.01, evaluation=0.1).expected(config) == pytest.approx(
+        850 * 0.01 + 150 * 0.125
+    )
 
 
 def test_it_is_measured():
@@ -86,7 +88,9 @@ def test_a_time_limit_includes_what_comes_before_the_training(monkeypatch):
 
 
 @pytest.mark.parametrize(("evaluation", "sampled"), [(1e-6, False), (10.0, True)])
-def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(monkeypatch, evaluation, sampled):
+def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(
+    monkeypatch, evaluation, sampled
+):
     clock, evaluate = Slow(monkeypatch, 1e-6), NumbaEngine.evaluate
 
     def slow(engine, state):
@@ -101,7 +105,9 @@ def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(monk
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.5, True), (1e-4, False)])
 def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog, seconds, said):
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=seconds, evaluation=seconds)))
+    monkeypatch.setattr(
+        Pace, "of", classmethod(lambda cls, *_: cls(descent=seconds, evaluation=seconds))
+    )
     monkeypatch.setattr(execution, "_MANY", 0)
     with caplog.at_level(logging.WARNING, "ultrahyperbolic"):
         uh.embed(KARATE, iterations=40)

@@ -38,7 +38,11 @@ def few_steps(monkeypatch):
 def ties_of(graph, nodes):
     """The ties of some nodes, as triples."""
     pairs = zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
-    return [(graph.ids[i], graph.ids[j], w) for (i, j), w in pairs if {graph.ids[i], graph.ids[j]} & set(nodes)]
+    return [
+        (graph.ids[i], graph.ids[j], w)
+        for (i, j), w in pairs
+        if {graph.ids[i], graph.ids[j]} & set(nodes)
+    ]
 
 
 def without(graph, nodes):
@@ -58,14 +62,22 @@ def recall(graph, embedding, nodes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed"), [("karate", 0), pytest.param("lesmis", 0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("name", "seed"), [("karate", 0), pytest.param("lesmis", 0, marks=pytest.mark.slow)]
+)
 def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
     graph = uh.datasets.load(name)
     whole = uh.embed(graph, quiet=True)
-    taken = [graph.ids[int(i)] for i in np.random.default_rng(seed).choice(graph.n_nodes, 4, replace=False)]
+    taken = [
+        graph.ids[int(i)]
+        for i in np.random.default_rng(seed).choice(graph.n_nodes, 4, replace=False)
+    ]
     old = uh.embed(without(graph, taken), quiet=True)
     new = old.transform(ties_of(graph, taken))
-    both = {**dict(zip(old.ids, old.points, strict=True)), **dict(zip(new.ids, new.points, strict=True))}
+    both = {
+        **dict(zip(old.ids, old.points, strict=True)),
+        **dict(zip(new.ids, new.points, strict=True)),
+    }
     again = uh.Embedding(graph.ids, np.array([both[node] for node in graph.ids]), whole.manifold)
     assert recall(graph, again, taken) >= 0.9 * recall(graph, whole, taken)
 
@@ -87,7 +99,9 @@ def test_every_geometry(where):
     assert list(new.ids) == ["new"]
     assert new.geometry == old.geometry
     far = old.manifold.cdist(
-        torch.from_numpy(new.points.copy()), torch.from_numpy(old.points.copy()), dissimilarity="geodesic"
+        torch.from_numpy(new.points.copy()),
+        torch.from_numpy(old.points.copy()),
+        dissimilarity="geodesic",
     )
     less = np.zeros(len(old.ids)) if old.popularity is None else old.popularity
     nearest = {old.ids[int(i)] for i in (far[0].numpy() - less).argsort()[:5]}
@@ -130,7 +144,7 @@ def test_ties_among_old_nodes_are_left_out(club, caplog, few_steps):
         ([(99, 1)], "no ties lead from node 99"),
         ([(34, 98)], "text: try '34'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_placed_is_said(club, ties, said):
     with pytest.raises(ValueError, match=said):
         club.transform(ties)
@@ -149,7 +163,13 @@ def test_stronger_ties_are_shorter(club):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("old", "new"), [(0.3, 0.1 + 0.2), (0.1 + 0.2, 0.3)])
 def test_new_ties_as_strong_as_old_ones_but_for_rounding_are_equal(old, new, directed, few_steps):
-    ties = [("a", "b", old), ("b", "c", old), ("c", "d", old), ("d", "a", 2 * old), ("a", "c", 0.5 * old)]
+    ties = [
+        ("a", "b", old),
+        ("b", "c", old),
+        ("c", "d", old),
+        ("d", "a", 2 * old),
+        ("a", "c", 0.5 * old),
+    ]
     embedding = uh.embed(ties, p=2, q=0, directed=directed, quiet=True)
     points = [embedding.transform([("x", "a", w), ("x", "b", w)]).points for w in (old, new)]
     assert np.array_equal(*points)
@@ -193,14 +213,23 @@ def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path, few_steps):
 
 
 @pytest.mark.parametrize(
-    "geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0, -2.0), Geometry.curved(0, 3), FLAT], ids=str
+    "geometry",
+    [Geometry.curved(2, 2), Geometry.curved(3, 0, -2.0), Geometry.curved(0, 3), FLAT],
+    ids=str,
 )
 def test_the_loss_and_its_gradient_are_those_of_eq_17_by_node(geometry):
     """Each tie against the weaker ties and the non-ties of its two ends, as the sum is written."""
     n, k, temperature, epsilon = 7, 3, 0.3, 0.05
     points = geometry.manifold.random(n + k, scale=0.3, generator=torch.Generator().manual_seed(1))
     old = [(i, j, 100.0) for i in range(n) for j in range(i)]
-    new = [(n, 0, 2.0), (n, 1, 1.0), (n, 2, 1.0), (n + 1, 2, 3.0), (n + 1, n, 2.0), (n + 2, n + 1, 1.0)]
+    new = [
+        (n, 0, 2.0),
+        (n, 1, 1.0),
+        (n, 2, 1.0),
+        (n + 1, 2, 3.0),
+        (n + 1, n, 2.0),
+        (n + 2, n + 1, 1.0),
+    ]
     ends = np.array([(a - n, b) for a, b, _ in new])
     ties = NewTies(k, n, ends, np.array([w for *_, w in new]))
 
@@ -230,7 +259,9 @@ def test_the_loss_and_its_gradient_are_those_of_eq_17_by_node(geometry):
         total = total + wanted
     (found,) = torch.autograd.grad(total, points)
     # Off the manifold, where φ does not lead, either may differ.
-    ours, theirs = (through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy()))
+    ours, theirs = (
+        through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy())
+    )
     np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
@@ -240,8 +271,18 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
     points = geometry.manifold.random(n + k, scale=0.3, generator=torch.Generator().manual_seed(1))
     heights = np.random.default_rng(0).normal(size=n + k)
     weight = np.zeros((n + k, n + k))
-    for i, j, w in [(0, 1, 2.0), (1, 2, 1.0), (2, 0, 3.0), (3, 4, 1.0), (n, 0, 2.0), (0, n, 1.0), (2, n, 1.0),
-                    (n + 1, 2, 3.0), (n, n + 1, 2.0), (n + 2, n + 1, 1.0)]:  # fmt: skip
+    for i, j, w in [
+        (0, 1, 2.0),
+        (1, 2, 1.0),
+        (2, 0, 3.0),
+        (3, 4, 1.0),
+        (n, 0, 2.0),
+        (0, n, 1.0),
+        (2, n, 1.0),
+        (n + 1, 2, 3.0),
+        (n, n + 1, 2.0),
+        (n + 2, n + 1, 1.0),
+    ]:
         weight[i, j] = w
     joined = [(i, j) for i in range(n, n + k) for j in range(i) if weight[i, j] or weight[j, i]]
     ends = np.array([(i - n, j) for i, j in joined] * 2)
@@ -249,13 +290,18 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
     ties = NewTies(k, n, ends, weights, np.repeat([1, -1], len(joined)))
 
     among = weight[:n, :n] > 0.0
-    held = Held(points[:n].numpy(), (np.argwhere(among), weight[:n, :n][among]), None, heights, spring)
+    held = Held(
+        points[:n].numpy(), (np.argwhere(among), weight[:n, :n][among]), None, heights, spring
+    )
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, held, 0)
     x = points[n:][None].numpy()
     near, at_ends = search._near(x, temperature), search._at_held_ends(temperature, epsilon)
     (ours,), (slopes,) = search._slopes(x, temperature, epsilon, near, at_ends)
     points.requires_grad_()
-    apart, total = geometry.manifold.pair_function("smoothed", epsilon)(points[:, None], points[None]), torch.zeros(())
+    apart, total = (
+        geometry.manifold.pair_function("smoothed", epsilon)(points[:, None], points[None]),
+        torch.zeros(()),
+    )
     length = apart + spring * torch.from_numpy(heights[:, None] - heights - 1.0).square()
     for number, (first, second) in enumerate([*joined, *((j, i) for i, j in joined)]):
         w, compared = weight[first, second], []
@@ -268,7 +314,9 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
                     continue
                 pairs = [(end, third), (third, end)]
                 compared += [
-                    -length[a, b] / temperature for a, b in pairs if weight[a, b] < w and (a, b) != (first, second)
+                    -length[a, b] / temperature
+                    for a, b in pairs
+                    if weight[a, b] < w and (a, b) != (first, second)
                 ]
         own = -length[first, second] / temperature
         wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
@@ -276,28 +324,43 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
         total = total + wanted
     (found,) = torch.autograd.grad(total, points)
     # Off the manifold, where φ does not lead, either may differ.
-    ours, theirs = (through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy()))
+    ours, theirs = (
+        through_phi(geometry.quadric, x[0], gradient) for gradient in (slopes, found[n:].numpy())
+    )
     np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
 def test_ties_keep_their_ways_when_some_nodes_are_placed_first():
-    ends = np.array([[0, 3], [0, 3], [1, 5], [1, 5], [2, 6], [2, 6]])  # 5 and 6 are the new nodes 0 and 1
-    ties = NewTies(3, 5, ends, np.array([1.0, 0.0, 2.0, 3.0, 1.0, 0.0]), np.array([1, -1, 1, -1, 1, -1]))
+    ends = np.array(
+        [[0, 3], [0, 3], [1, 5], [1, 5], [2, 6], [2, 6]]
+    )  # 5 and 6 are the new nodes 0 and 1
+    ties = NewTies(
+        3, 5, ends, np.array([1.0, 0.0, 2.0, 3.0, 1.0, 0.0]), np.array([1, -1, 1, -1, 1, -1])
+    )
     wanted = {(5, 3): 1.0, (6, 5): 2.0, (5, 6): 3.0, (7, 6): 1.0}
-    assert dict(zip(map(tuple, ties.ordered[0].tolist()), ties.ordered[1].tolist(), strict=True)) == wanted
+    assert (
+        dict(zip(map(tuple, ties.ordered[0].tolist()), ties.ordered[1].tolist(), strict=True))
+        == wanted
+    )
     later = ties.some(np.array([0]), np.array([1]))  # node 1 is held, too: at 5, and node 0 is at 6
     found = dict(zip(map(tuple, later.ordered[0].tolist()), later.ordered[1].tolist(), strict=True))
     assert found == {(6, 3): 1.0, (5, 6): 2.0, (6, 5): 3.0}
 
 
-@pytest.mark.parametrize("geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0), Geometry(flat=3)], ids=str)
+@pytest.mark.parametrize(
+    "geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0), Geometry(flat=3)], ids=str
+)
 def test_the_nodes_drawn_stand_for_all_others(geometry):
-    """The mean of many draws is the exact sum, also once the point has moved from where they were drawn."""
+    """The mean of many draws is the exact sum, also once the point has moved from where they were
+    drawn.
+    """
     n, temperature, epsilon, draws = 1000, 0.2, 0.05, 100
     points = geometry.manifold.random(n + 1, scale=1.0, generator=torch.Generator().manual_seed(0))
     ties, alone = NewTies(1, n, np.array([[0, 3]]), np.ones(1)), np.full(1, -1e30)
     popularity = np.random.default_rng(1).normal(0.0, 0.2, n + 1)
-    placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), popularity=popularity), 0)
+    placing = Placing(
+        geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), popularity=popularity), 0
+    )
     function = geometry.manifold.pair_function("smoothed", epsilon)
     seen = points[None, n:]
     for x in (seen, geometry.manifold.phi(seen + 0.05)):
@@ -305,7 +368,9 @@ def test_the_nodes_drawn_stand_for_all_others(geometry):
         own, others = scores[3], torch.cat((scores[:3], scores[4:]))
         exact = torch.exp(torch.logsumexp(others, 0) - own)
         nears = (placing._near(seen.numpy(), temperature) for _ in range(draws))
-        losses = [placing._slopes(x.numpy(), temperature, epsilon, near, alone)[0][0, 0] for near in nears]
+        losses = [
+            placing._slopes(x.numpy(), temperature, epsilon, near, alone)[0][0, 0] for near in nears
+        ]
         shares = np.expm1(losses) / float(exact)
         assert abs(shares.mean() - 1.0) <= 4.0 * shares.std() / math.sqrt(draws) + 1e-9
         assert shares.std() < 0.25

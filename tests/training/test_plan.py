@@ -1,4 +1,6 @@
-"""What a user asks is a plan; wrong ones are told before anything is computed, and all callers carry it out alike."""
+"""What a user asks is a plan; wrong ones are told before anything is computed, and all callers
+carry it out alike.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def no_training(monkeypatch):
         ("nonsense", "device nonsense: torch knows none of that name: use cpu, cuda or cuda:1"),
         ("meta", "device meta: nothing is computed there: use cpu or cuda"),
         pytest.param("mps", "device mps: torch finds none here", marks=WITHOUT_MPS),
-        pytest.param("cuda", "device cuda: torch finds no CUDA device here: use cpu", marks=WITHOUT_CUDA),
+        pytest.param(
+            "cuda", "device cuda: torch finds no CUDA device here: use cpu", marks=WITHOUT_CUDA
+        ),
     ],
 )
 def test_devices_that_are_not_there_are_refused(no_training, device, words):
@@ -54,7 +58,11 @@ def test_devices_that_are_not_there_are_refused(no_training, device, words):
         ({"threads": 1.5}, TypeError, "threads must be an integer, got 1.5"),
         ({"backend": "gpu"}, ValueError, "backend must be one of"),
         ({"precision": "float16"}, ValueError, "precision must be one of"),
-        ({"precision": "float32", "backend": "reference"}, ValueError, "precision 'float32' is of the backends numba"),
+        (
+            {"precision": "float32", "backend": "reference"},
+            ValueError,
+            "precision 'float32' is of the backends numba",
+        ),
         ({"beta": 1.0}, ValueError, "beta must be finite and negative, got 1.0"),
         ({"seed": -1}, ValueError, "seed must be a non-negative integer below 2**63, got -1"),
         ({"iterations": 0}, ValueError, "iterations must be at least 1, got 0"),
@@ -100,7 +108,9 @@ def test_words_name_a_geometry_or_a_choice():
 
 def test_a_plan_gives_what_the_call_gives():
     called = uh.embed(KARATE, p=2, q=1, seed=3, iterations=30, temperature=(0.1, 0.01), quiet=True)
-    planned = Execution(Plan.of(p=2, q=1, iterations=30, temperature=(0.1, 0.01), seed=3), KARATE).train()
+    planned = Execution(
+        Plan.of(p=2, q=1, iterations=30, temperature=(0.1, 0.01), seed=3), KARATE
+    ).train()
     assert np.array_equal(called.points, planned.points)
     assert {**called.run, "timing": None} == {**planned.run, "timing": None}
 
@@ -112,9 +122,17 @@ def test_a_training_goes_on_from_its_record():
     assert record.training == Training([c.to_json() for c in execution.configs], "numba", "cpu")
     again = Execution.going_on(record, KARATE, threads=1, quiet=True)
     assert again.configs == execution.configs
-    assert np.array_equal(again.train(measures=False).points, execution.train(measures=False).points)
-    for wrong in (None, Training([], "numba", "cpu"), Training([execution.configs[0].to_json()], "abacus", "cpu")):
-        with pytest.raises(ValueError, match=r"the record does not say|backend must be one of .*, got 'abacus'"):
+    assert np.array_equal(
+        again.train(measures=False).points, execution.train(measures=False).points
+    )
+    for wrong in (
+        None,
+        Training([], "numba", "cpu"),
+        Training([execution.configs[0].to_json()], "abacus", "cpu"),
+    ):
+        with pytest.raises(
+            ValueError, match=r"the record does not say|backend must be one of .*, got 'abacus'"
+        ):
             Execution.going_on(replace(record, training=wrong), KARATE, threads=None, quiet=True)
 
 
@@ -138,7 +156,9 @@ def test_a_scope_that_is_given_wins_over_the_methods():
 
 
 def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
-    trained = uh.embed(KARATE, p=2, q=2, iterations=20, scope="node", backend="reference", quiet=True)
+    trained = uh.embed(
+        KARATE, p=2, q=2, iterations=20, scope="node", backend="reference", quiet=True
+    )
     data = trained.run["config"]
     assert data["scope"] == "node"
     del data["scope"]
@@ -158,12 +178,17 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     assert said_of(caplog) == ("numba", [])
     with monkeypatch.context() as patch:
         patch.setattr("ultrahyperbolic.engines.registry.EXACT_NODES", 10)
-        said = ["34 nodes have too many pairs to look at all: training on parts of them (backend numba)"]
+        said = [
+            "34 nodes have too many pairs to look at all: training on parts of them (backend numba)"
+        ]
         assert said_of(caplog) == ("numba", said)
         # Who names an engine has it, and is told nothing.
         assert said_of(caplog, backend="numba") == ("numba", [])
         assert said_of(caplog, backend="sampled") == ("sampled", [])
     with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.training.execution.has_memory", lambda *words: words[2].backend == "sampled")
+        patch.setattr(
+            "ultrahyperbolic.training.execution.has_memory",
+            lambda *words: words[2].backend == "sampled",
+        )
         said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
         assert said_of(caplog) == ("sampled", said)

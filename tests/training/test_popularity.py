@@ -54,7 +54,10 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
 
 def test_the_reference_learns_as_the_compiled_engine_does():
     configs = configure(KARATE, p=2, q=2, iterations=12, max_step=0.01, popularity=True)
-    found = [embed_many(KARATE, configs, Machine(backend=name), measures=False)[0] for name in ("numba", "reference")]
+    found = [
+        embed_many(KARATE, configs, Machine(backend=name), measures=False)[0]
+        for name in ("numba", "reference")
+    ]
     assert found[0].popularity.any()
     np.testing.assert_allclose(found[0].popularity, found[1].popularity, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
@@ -88,7 +91,9 @@ def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
         state = replace(found.state, **{name: getattr(found.state, name).copy() for name in names})
         kept.append(replace(found, state=state))
 
-    config = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), KARATE), finish=0.6, popularity=True)
+    config = replace(
+        recipe(uh.TrainingConfig(2, 2, iterations=200), KARATE), finish=0.6, popularity=True
+    )
     (whole,) = embed_many(KARATE, [config], measures=False, callbacks=[keep])
     assert len(kept) > 5
     for so_far in kept[:: len(kept) // 5]:
@@ -139,12 +144,20 @@ def test_the_folder_keeps_it(popular, tmp_path):
 def test_a_folder_of_an_earlier_version_loads(tmp_path):
     made = uh.embed(KARATE, p=2, q=2, iterations=20, popularity=False, quiet=True)
     config = {name: value for name, value in made.run["config"].items() if name != "popularity"}
-    folder = made.with_record(replace(made.record, config=config, call=None)).save(tmp_path / "club")
+    folder = made.with_record(replace(made.record, config=config, call=None)).save(
+        tmp_path / "club"
+    )
     assert "popularity" not in (folder / "run.json").read_text()
     again = uh.load(folder)
     assert again.popularity is None
     assert np.array_equal(again.points, made.points)
-    assert list(again.neighbors("34").columns) == ["node", "distance", "weight", "connected", "club"]
+    assert list(again.neighbors("34").columns) == [
+        "node",
+        "distance",
+        "weight",
+        "connected",
+        "club",
+    ]
 
 
 def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
@@ -154,7 +167,9 @@ def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
     popular.export(tmp_path / "club.graphml", "graphml")
     popular.export(tmp_path / "club.gexf", "gexf")
     for read in (nx.read_graphml(tmp_path / "club.graphml"), nx.read_gexf(tmp_path / "club.gexf")):
-        assert [read.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
+        assert [
+            read.nodes[node]["popularity"] for node in popular.ids
+        ] == popular.popularity.tolist()
     popular.export(tmp_path / "club.parquet", "atlas", neighbors=3)
     atlas = pd.read_parquet(tmp_path / "club.parquet")
     assert atlas["popularity"].tolist() == popular.popularity.tolist()
@@ -209,7 +224,8 @@ def test_delta_sums_the_distances_that_neighbours_are_ordered_by(popular):
     np.testing.assert_allclose(popular.delta, popular.distances().sum(1), rtol=1e-10, atol=1e-12)
     points = torch.from_numpy(popular.points.copy())
     one, other = (
-        evaluation.evaluate(KARATE, points, popular.manifold, popularity=a) for a in (popular.popularity, None)
+        evaluation.evaluate(KARATE, points, popular.manifold, popularity=a)
+        for a in (popular.popularity, None)
     )
     for name in ("map", "tie_order", "violated_orders", "spearman_all"):
         assert one[name] != other[name]
@@ -221,7 +237,12 @@ def test_measures_are_those_of_a_matrix(popular):
     tied = np.zeros(d.shape, dtype=bool)
     tied[tuple(KARATE.edges.T)] = tied[tuple(KARATE.edges.T[::-1])] = True
     precision = [
-        np.mean([(tied[u] & (d[u] <= d[u, v])).sum() / (d[u] <= d[u, v]).sum() for v in np.flatnonzero(tied[u])])
+        np.mean(
+            [
+                (tied[u] & (d[u] <= d[u, v])).sum() / (d[u] <= d[u, v]).sum()
+                for v in np.flatnonzero(tied[u])
+            ]
+        )
         for u in range(len(d))
     ]
     edges, others = d[tuple(KARATE.edges.T)], d[np.triu(~tied, 1)]
@@ -230,12 +251,16 @@ def test_measures_are_those_of_a_matrix(popular):
     share = (others[None, :] <= edges[:, None]).mean()
     assert popular.record.measures["violated_orders"] == pytest.approx(share, abs=1e-9)
     points = torch.from_numpy(popular.points.copy())
-    found = evaluation.link_prediction(KARATE, points, popular.manifold, KARATE.edges[:20], popularity=a)
+    found = evaluation.link_prediction(
+        KARATE, points, popular.manifold, KARATE.edges[:20], popularity=a
+    )
     closer = (edges[:20, None] < others[None, :]).mean()
     assert found.auc == pytest.approx(closer, abs=1e-9)
 
 
-@pytest.mark.parametrize("manifold", [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 0), uh.Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 0), uh.Euclidean(3)], ids=str
+)
 def test_the_compiled_passes_take_it_as_torch_does(manifold):
     generator = torch.Generator().manual_seed(0)
     points = torch.randn(300, 3, generator=generator, dtype=torch.float64)
@@ -248,7 +273,9 @@ def test_the_compiled_passes_take_it_as_torch_does(manifold):
     plain = pair_distances(points, manifold, edges, backend="reference")
     assert torch.equal(thresholds, plain - (popularity[i] + popularity[j]))
     found = [
-        row_statistics(points, manifold, edges, 4, thresholds + 1e-9, popularity=popularity, backend=backend)
+        row_statistics(
+            points, manifold, edges, 4, thresholds + 1e-9, popularity=popularity, backend=backend
+        )
         for backend in ("numba", "reference")
     ]
     torch.testing.assert_close(found[0].sums, found[1].sums)

@@ -43,7 +43,9 @@ def test_words_manifold_and_json_name_the_same_geometry():
     assert described(uh.Product(uh.PseudoSphere(2, 1))) is None
 
 
-@pytest.mark.parametrize("text", ["", "3,1+", "3,1+x", "0,0+flat1", "flat0", "3,1@4", "flat2*-1", "3;1", "2,0@-1e400"])
+@pytest.mark.parametrize(
+    "text", ["", "3,1+", "3,1+x", "0,0+flat1", "flat0", "3,1@4", "flat2*-1", "3;1", "2,0@-1e400"]
+)
 def test_what_names_no_product_is_refused(text):
     with pytest.raises(ValueError, match=r"product must be factors|weight"):
         ProductGeometry.of_text(text)
@@ -51,10 +53,14 @@ def test_what_names_no_product_is_refused(text):
 
 @pytest.mark.parametrize(
     "data",
-    [{"factors": 3, "weights": [1.0]}, {"factors": [{"kind": "flat", "dim": 2}], "weights": []},
-     {"factors": [{"kind": "product", "factors": [], "weights": []}], "weights": [1.0]},
-     {"factors": [{"kind": "flat", "dim": 2}], "weights": ["x"]}, {"factors": [], "weights": []}],
-)  # fmt: skip
+    [
+        {"factors": 3, "weights": [1.0]},
+        {"factors": [{"kind": "flat", "dim": 2}], "weights": []},
+        {"factors": [{"kind": "product", "factors": [], "weights": []}], "weights": [1.0]},
+        {"factors": [{"kind": "flat", "dim": 2}], "weights": ["x"]},
+        {"factors": [], "weights": []},
+    ],
+)
 def test_damaged_json_is_refused(data):
     with pytest.raises((ValueError, TypeError)):
         Geometry.from_json({"kind": "product", **data})
@@ -72,9 +78,13 @@ def test_it_trains_and_its_record_leads_back(trained):
     assert config.product == TEXT
     assert config.manifold()._label() == M._label()
     assert f"uh.embed(graph, product={TEXT!r}, seed=0, iterations=60)" in trained.record.call
-    one, other = (uh.embed(CLUB, product=way, iterations=5, quiet=True).points for way in (product(), TEXT))
+    one, other = (
+        uh.embed(CLUB, product=way, iterations=5, quiet=True).points for way in (product(), TEXT)
+    )
     assert np.array_equal(one, other)
-    assert "product" not in uh.embed(CLUB, iterations=2, quiet=True).run["config"]  # as earlier versions had it
+    assert (
+        "product" not in uh.embed(CLUB, iterations=2, quiet=True).run["config"]
+    )  # as earlier versions had it
 
 
 def test_the_folder_answers_as_the_embedding_does(trained, tmp_path):
@@ -83,12 +93,17 @@ def test_the_folder_answers_as_the_embedding_does(trained, tmp_path):
     assert loaded.manifold._label() == trained.manifold._label()
     assert np.array_equal(loaded.points, trained.points)
     assert loaded.hierarchy().equals(trained.hierarchy())
-    expected = trained.manifold.dissimilarity(torch.tensor(trained.points[3]), torch.tensor(trained.points)).numpy()
+    expected = trained.manifold.dissimilarity(
+        torch.tensor(trained.points[3]), torch.tensor(trained.points)
+    ).numpy()
     expected -= trained.popularity[3] + trained.popularity
     expected[3] = 0.0
     for each in (loaded, trained):
         np.testing.assert_allclose(each.distances_from(3), expected, rtol=1e-12, atol=1e-12)
-    assert loaded.neighbors(loaded.ids[0], 3)["node"].tolist() == trained.neighbors(trained.ids[0], 3)["node"].tolist()
+    assert (
+        loaded.neighbors(loaded.ids[0], 3)["node"].tolist()
+        == trained.neighbors(trained.ids[0], 3)["node"].tolist()
+    )
     assert loaded.evaluate(CLUB)["map"] == pytest.approx(trained.record.measures["map"])
     page = loaded.report(tmp_path, graph=CLUB).read_text(encoding="utf-8")
     assert "<i>Q</i><sup>2,1</sup> × <i>Q</i><sup>0,2</sup> × <i>R</i><sup>2</sup>" in page
@@ -108,15 +123,26 @@ def test_what_products_cannot_do_is_said_in_a_line(trained, tmp_path):
     one = "Product(PseudoHyperboloid(p=2, q=1, beta=-4)"
     with pytest.raises(ValueError, match="a training can only continue in one geometry"):
         uh.embed(CLUB, continue_from=trained, quiet=True)
-    with pytest.raises(TypeError, match="nodes can be placed on pseudo-hyperboloids and in flat space, not on Product"):
+    with pytest.raises(
+        TypeError,
+        match="nodes can be placed on pseudo-hyperboloids and in flat space, not on Product",
+    ):
         trained.transform([("new", CLUB.ids[0])])
     with pytest.raises(ValueError, match="leave the geometry out, or embed anew"):
         uh.embed(CLUB, product=TEXT, continue_from=uh.embed(CLUB, iterations=2, quiet=True))
-    for more in ({"p": 3, "q": 1}, {"dim": 3}, {"flat": True}, {"beta": -4.0}, {"signature": "3,1"}):
+    for more in (
+        {"p": 3, "q": 1},
+        {"dim": 3},
+        {"flat": True},
+        {"beta": -4.0},
+        {"signature": "3,1"},
+    ):
         with pytest.raises(ValueError, match="product names the geometry"):
             uh.embed(CLUB, product=TEXT, **more)
     for backend in ("numba", "sampled", "triton"):
-        with pytest.raises(ValueError, match=f"backend '{backend}' cannot train products of geometries"):
+        with pytest.raises(
+            ValueError, match=f"backend '{backend}' cannot train products of geometries"
+        ):
             uh.embed(CLUB, product=TEXT, backend=backend)
     with pytest.raises(ValueError, match="preset 'paper' is for one geometry"):
         uh.embed(CLUB, product=TEXT, preset="paper")
@@ -127,10 +153,14 @@ def test_what_products_cannot_do_is_said_in_a_line(trained, tmp_path):
     with pytest.raises(TypeError, match="product must be a Product or text such as"):
         uh.embed(CLUB, product=3)
     for more in ({"beta": -4.0}, {"p": 1, "q": 1}, {"flat": 2}):
-        with pytest.raises(ValueError, match=r"product names the geometry, with beta as in 3,1@-4\+flat2"):
+        with pytest.raises(
+            ValueError, match=r"product names the geometry, with beta as in 3,1@-4\+flat2"
+        ):
             TrainingConfig(product=TEXT, **more)
     stranger = uh.Embedding(["a"], uh.PseudoSphere(2, 1).origin(1).numpy(), uh.PseudoSphere(2, 1))
-    with pytest.raises(TypeError, match="only pseudo-hyperboloids, flat space and products of them can be saved"):
+    with pytest.raises(
+        TypeError, match="only pseudo-hyperboloids, flat space and products of them can be saved"
+    ):
         stranger.save(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
     assert one in str(trained.manifold)
@@ -148,6 +178,8 @@ def test_starts_and_moves_are_those_of_the_factors():
     configs = [recipe(TrainingConfig(product="2,1"), CLUB), recipe(TrainingConfig(p=2, q=1), CLUB)]
     assert configs[0].temperature == configs[1].temperature
     assert configs[0].max_step == configs[1].max_step
-    both = [uh.embed(CLUB, iterations=60, quiet=True, backend="reference", **where)
-            for where in ({"product": "2,0"}, {"p": 2, "q": 0})]  # fmt: skip
+    both = [
+        uh.embed(CLUB, iterations=60, quiet=True, backend="reference", **where)
+        for where in ({"product": "2,0"}, {"p": 2, "q": 0})
+    ]
     np.testing.assert_allclose(both[0].distances(), both[1].distances(), rtol=0.05, atol=0.05)

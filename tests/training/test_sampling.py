@@ -29,9 +29,11 @@ def tree_with_shortcuts(n=150):
     i, j = rng.integers(0, n, (2, n // 5))
     keep = i != j
     return Graph.from_arrays(
-        np.concatenate((child, i[keep])), np.concatenate((parent, j[keep])),
-        np.concatenate((np.full(n - 1, 2.0), np.ones(keep.sum()))), ids=n,
-    )  # fmt: skip
+        np.concatenate((child, i[keep])),
+        np.concatenate((parent, j[keep])),
+        np.concatenate((np.full(n - 1, 2.0), np.ones(keep.sum()))),
+        ids=n,
+    )
 
 
 def few_others(monkeypatch, count):
@@ -58,7 +60,8 @@ def test_samples_find_the_neighbours_that_all_pairs_find(exact_end, monkeypatch)
 def test_seeds_decide_a_training_by_samples(monkeypatch):
     few_others(monkeypatch, 8)
     trained = [
-        uh.embed(KARATE, p=2, q=1, iterations=20, backend="sampled", seed=seed, quiet=True).points for seed in (0, 0, 1)
+        uh.embed(KARATE, p=2, q=1, iterations=20, backend="sampled", seed=seed, quiet=True).points
+        for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(trained[0], trained[1])
     assert not np.array_equal(trained[0], trained[2])
@@ -80,14 +83,18 @@ def test_of_parts_alone_the_last_points_are_kept(monkeypatch):
     monkeypatch.setattr("ultrahyperbolic.training.plan.others_met", lambda machine, n: 50)
     graph = uh.as_graph(nx.watts_strogatz_graph(300, 6, 0.2, seed=2))
     assert configure(Plan.of(p=2, q=2, backend="numba"), graph)[0].parts == 6
-    result = uh.embed(graph, p=2, q=2, iterations=20, max_step=0.5, backend="numba", quiet=True).record.result
+    result = uh.embed(
+        graph, p=2, q=2, iterations=20, max_step=0.5, backend="numba", quiet=True
+    ).record.result
     assert result.final_loss > result.start_loss, "far moves lead away from a good start"
     assert result.best_iteration == 19
 
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
     usual = configure(Plan.of(backend="sampled"), KARATE)[0]
-    monkeypatch.setattr("ultrahyperbolic.engines.sampled.default_sizes", lambda m, device: sampled.SampleSizes(2))
+    monkeypatch.setattr(
+        "ultrahyperbolic.engines.sampled.default_sizes", lambda m, device: sampled.SampleSizes(2)
+    )
     place = Machine(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
     few = configure(Plan.of(backend="sampled"), KARATE)[0]
@@ -117,7 +124,10 @@ def test_advice_where_nothing_else_fits_is_to_take_samples(monkeypatch):
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, 150_000, (2, 200_000))
     graph = Graph.from_arrays(i[i != j], j[i != j], ids=150_000)
-    problem, place = train.problem_of(graph, configure(Plan.of(), graph)), Machine(torch.device("cpu"), "sampled", 2)
+    problem, place = (
+        train.problem_of(graph, configure(Plan.of(), graph)),
+        Machine(torch.device("cpu"), "sampled", 2),
+    )
     room = memory.estimate(problem, place).host
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
     memory.require_memory(problem, place, lambda count: 0)

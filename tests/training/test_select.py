@@ -44,7 +44,12 @@ def test_every_geometry_is_there_once_and_the_weak_are_dropped(found):
 def test_scores_are_of_the_training_a_user_would_get_with_a_shorter_finish(found):
     row = found.rows[-1]
     where = TrainingConfig(
-        row.geometry.p, row.geometry.q, flat=row.geometry.flat, seed=1, iterations=33, stop="converged"
+        row.geometry.p,
+        row.geometry.q,
+        flat=row.geometry.flat,
+        seed=1,
+        iterations=33,
+        stop="converged",
     )
     graph = uh.datasets.karate()
     (alone,) = import_module("ultrahyperbolic.training.train").embed_many(
@@ -62,7 +67,9 @@ def test_differences_are_paired_and_after_as_many_iterations(found):
     assert second.difference == pytest.approx(pairs.mean())
     assert second.difference_error == pytest.approx(pairs.std(ddof=1) / np.sqrt(3))
     assert dropped.difference <= 0.0, "it was behind the winner when it was dropped"
-    assert dropped.difference != pytest.approx(dropped.score - best.score), "not after twice as many"
+    assert dropped.difference != pytest.approx(dropped.score - best.score), (
+        "not after twice as many"
+    )
 
 
 def test_the_same_seed_selects_the_same(found):
@@ -76,17 +83,34 @@ def test_plain_data(found):
     assert (data["by"], data["seeds"]) == ("graph", 3)
     assert data["within_noise"] == bool(data["within_noise_of"])
     assert set(data["rows"][0]) >= {
-        "geometry", "p", "q", "flat", "seeds", "iterations", "kept", "score", "map", "tie_order", "violated_orders",
-        "held_out", "difference", "difference_error",
-    }  # fmt: skip
+        "geometry",
+        "p",
+        "q",
+        "flat",
+        "seeds",
+        "iterations",
+        "kept",
+        "score",
+        "map",
+        "tie_order",
+        "violated_orders",
+        "held_out",
+        "difference",
+        "difference_error",
+    }
     assert list(found.to_frame()["score"]) == [row.score for row in found.rows]
 
 
-@pytest.mark.parametrize("make", [uh.datasets.karate, lambda: uh.as_graph(nx.cycle_graph(12))], ids=["club", "cycle"])
+@pytest.mark.parametrize(
+    "make", [uh.datasets.karate, lambda: uh.as_graph(nx.cycle_graph(12))], ids=["club", "cycle"]
+)
 def test_select_and_a_dimension_alone_name_the_same(make):
     graph = make()
     embedding = uh.embed(graph, dim=2, seed=3, iterations=80, quiet=True)
-    chosen, found = embedding.run["select"], uh.select(graph, dim=2, seed=3, iterations=80, quiet=True)
+    chosen, found = (
+        embedding.run["select"],
+        uh.select(graph, dim=2, seed=3, iterations=80, quiet=True),
+    )
     assert embedding.geometry == found.best
     assert chosen["rows"] == [row.to_json() for row in found.rows]
     assert chosen["winner"] == found.best.name
@@ -94,7 +118,9 @@ def test_select_and_a_dimension_alone_name_the_same(make):
 
 def test_neighbours_and_tie_order_are_what_is_scored(found):
     for row in found.rows:
-        assert row.scores == [pytest.approx((each["map"] + each["tie_order"]) / 2.0) for each in row.measures]
+        assert row.scores == [
+            pytest.approx((each["map"] + each["tie_order"]) / 2.0) for each in row.measures
+        ]
     assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
 
 
@@ -127,8 +153,14 @@ def too_many(monkeypatch):
 @pytest.mark.parametrize("backend", ["numba", "sampled"])
 def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many, backend):
     trained, embed_many = [], execution.embed_many
-    monkeypatch.setattr(execution, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
-    monkeypatch.setattr(finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
+    monkeypatch.setattr(
+        execution,
+        "embed_many",
+        lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k),
+    )
+    monkeypatch.setattr(
+        finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training")
+    )
     uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
     asked = complete({"iterations": 4, "seed": 3, "backend": backend})
     for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):
@@ -142,7 +174,9 @@ def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
     for name in ("train.over_pairs", "select.triadic_closure"):
         module, _, function = name.partition(".")
         everything = import_module(f"ultrahyperbolic.training.{module}")
-        monkeypatch.setattr(everything, function, lambda *_, **__: pytest.fail("all pairs are looked at"))
+        monkeypatch.setattr(
+            everything, function, lambda *_, **__: pytest.fail("all pairs are looked at")
+        )
     counts = "ultrahyperbolic.evaluation.links.rows_of"
     monkeypatch.setattr(counts, lambda *_, **__: pytest.fail("all pairs are looked at"))
     monkeypatch.setattr(MODULE, "_NEGATIVES", 1000)
@@ -155,12 +189,16 @@ def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
 def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batches(monkeypatch):
     club, sizes, embed_many = uh.datasets.karate(), [], execution.embed_many
     together = uh.select(club, dim=2, iterations=48, quiet=True)
-    problem = train.problem_of(club, [TrainingConfig(2, 0, iterations=8, popularity=True, centrality=1.0)] * 2)
+    problem = train.problem_of(
+        club, [TrainingConfig(2, 0, iterations=8, popularity=True, centrality=1.0)] * 2
+    )
     place = plan.resolve(Machine(), club.n_nodes)
     room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)])).host
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
     monkeypatch.setattr(
-        execution, "embed_many", lambda g, c, *a, **k: sizes.append(len(c)) or embed_many(g, c, *a, **k)
+        execution,
+        "embed_many",
+        lambda g, c, *a, **k: sizes.append(len(c)) or embed_many(g, c, *a, **k),
     )
     apart = uh.select(club, dim=2, iterations=48, quiet=True)
     assert len(sizes) > 2
@@ -196,8 +234,12 @@ def test_held_out_edges_decide_on_request(monkeypatch):
 
     edges = []
     embed_many = execution.embed_many
-    monkeypatch.setattr(execution, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
-    uh.select(uh.datasets.karate(), dim=1, by="links", seeds=2, held_out=0.25, iterations=8, quiet=True)
+    monkeypatch.setattr(
+        execution, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k)
+    )
+    uh.select(
+        uh.datasets.karate(), dim=1, by="links", seeds=2, held_out=0.25, iterations=8, quiet=True
+    )
     assert [len(some) for some in edges] == [78 - round(0.25 * 78)] * 4
     assert not np.array_equal(edges[0], edges[1]), "others for each seed"
     assert np.array_equal(edges[0], edges[2]), "the same in each round"
@@ -212,7 +254,10 @@ def test_where_no_edge_can_be_held_out_it_is_said():
     ):
         with pytest.raises(ValueError, match=message):
             uh.select(uh.as_graph(graph), dim=2, by="links", iterations=40, quiet=True)
-        assert uh.select(uh.as_graph(graph), dim=1, iterations=16, quiet=True).rows[0].mean("map") is not None
+        assert (
+            uh.select(uh.as_graph(graph), dim=1, iterations=16, quiet=True).rows[0].mean("map")
+            is not None
+        )
 
 
 def test_a_dimension_said_twice_counts_once():
@@ -250,9 +295,13 @@ def limits_of(monkeypatch, call):
 
 def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
     club = uh.datasets.karate()
-    limits = limits_of(monkeypatch, lambda: uh.embed(club, dim=2, iterations=16, time_limit=8000.0, quiet=True))
+    limits = limits_of(
+        monkeypatch, lambda: uh.embed(club, dim=2, iterations=16, time_limit=8000.0, quiet=True)
+    )
     assert len(limits) == 3
-    assert limits[0] <= 1000.0, "a quarter of the limit is for the first round, and half of that for its measures"
+    assert limits[0] <= 1000.0, (
+        "a quarter of the limit is for the first round, and half of that for its measures"
+    )
     assert 2000.0 < limits[1] <= 4000.0, "what the first round leaves is for the second"
     assert 4000.0 < limits[2] < 8000.0
 
@@ -268,18 +317,26 @@ def test_measuring_counts_as_time_of_the_choice(monkeypatch):
     monkeypatch.setattr(MODULE.time, "monotonic", lambda: clock[0])
     club, found = uh.datasets.karate(), []
     limits = limits_of(
-        monkeypatch, lambda: found.append(uh.select(club, dim=2, iterations=16, time_limit=1000.0, quiet=True))
+        monkeypatch,
+        lambda: found.append(uh.select(club, dim=2, iterations=16, time_limit=1000.0, quiet=True)),
     )
-    assert limits == [250.0, 700.0], "four geometries were measured in 200 s, and two more will be in 100 s"
+    assert limits == [250.0, 700.0], (
+        "four geometries were measured in 200 s, and two more will be in 100 s"
+    )
     assert found[0].seconds == 300.0
     limits = limits_of(
-        monkeypatch, lambda: found.append(uh.select(club, dim=2, seeds=2, iterations=16, time_limit=100.0, quiet=True))
+        monkeypatch,
+        lambda: found.append(
+            uh.select(club, dim=2, seeds=2, iterations=16, time_limit=100.0, quiet=True)
+        ),
     )
     assert len(limits) == 1, "no time is left for the second seed and the second round"
     assert all(row.kept and len(row.scores) == 1 for row in found[1].rows)
 
 
-@pytest.mark.parametrize("wrong", [{"beta": 1.0}, {"preset": "papper"}, {"temperature": -1.0}, {"dim": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"beta": 1.0}, {"preset": "papper"}, {"temperature": -1.0}, {"dim": 0}]
+)
 def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
     monkeypatch.setattr(MODULE, "_Comparison", lambda *_: pytest.fail("it was chosen first"))
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -288,9 +345,19 @@ def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
 
 def test_what_flat_space_has_not_is_chosen_among_the_curved():
     embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, optimizer="phi")
-    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{1,1}", "Q^{2,0}"]
-    embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, dissimilarity="distance")
-    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{2,0}", "R^2"]
+    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == [
+        "Q^{0,2}",
+        "Q^{1,1}",
+        "Q^{2,0}",
+    ]
+    embedding = uh.embed(
+        uh.datasets.karate(), dim=2, iterations=16, quiet=True, dissimilarity="distance"
+    )
+    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == [
+        "Q^{0,2}",
+        "Q^{2,0}",
+        "R^2",
+    ]
 
 
 def test_beta_is_of_the_curved_geometries(monkeypatch):
@@ -362,7 +429,9 @@ def test_a_large_graph_is_compared_on_some_of_its_nodes(monkeypatch, caplog):
     sizes = []
     monkeypatch.setattr(MODULE, "walked", lambda graph: walked(graph, 60))
     monkeypatch.setattr(
-        MODULE, "Execution", lambda plan, graph, **k: sizes.append(graph.n_nodes) or made(plan, graph, **k)
+        MODULE,
+        "Execution",
+        lambda plan, graph, **k: sizes.append(graph.n_nodes) or made(plan, graph, **k),
     )
     graph = uh.Graph.from_edges(list(nx.barabasi_albert_graph(90, 3, seed=0).edges()))
     found = uh.embed(graph, dim=2, iterations=48)

@@ -53,7 +53,10 @@ def test_parameters_and_errors():
         model.fit(-adjacency().toarray())
 
 
-PART = "the fitted graph has points of its own; a part of it, or its nodes in another order, are new nodes"
+PART = (
+    "the fitted graph has points of its own; a part of it, or its nodes in another order, are new "
+    "nodes"
+)
 EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order_invariance": PART}
 
 
@@ -73,7 +76,9 @@ def test_a_real_pipeline():
     graph = uh.datasets.karate()
     sides = graph.attributes["club"]
     model = make_pipeline(
-        uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=200, seed=0), StandardScaler(), LogisticRegression()
+        uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=200, seed=0),
+        StandardScaler(),
+        LogisticRegression(),
     )
     X = adjacency().toarray()
     model.fit(X, sides)
@@ -85,9 +90,9 @@ def test_pandas_output_and_names():
     pd = pytest.importorskip("pandas")
     graph = uh.datasets.karate()
     frame = pd.DataFrame(adjacency().toarray(), index=list(graph.ids), columns=list(graph.ids))
-    model = uh.UltrahyperbolicEmbedding(signature="2,1", n_features=3, iterations=10, seed=0).set_output(
-        transform="pandas"
-    )
+    model = uh.UltrahyperbolicEmbedding(
+        signature="2,1", n_features=3, iterations=10, seed=0
+    ).set_output(transform="pandas")
     points = model.fit_transform(frame)
     assert list(points.index) == list(graph.ids)
     assert list(points.columns) == [f"ultrahyperbolicembedding{k}" for k in range(4)]
@@ -104,7 +109,9 @@ def test_networkx_and_names_of_data_sets():
     assert list(model.result_.ids) == list(graph.ids)
     assert np.array_equal(points, model.transform(drawn))
     assert np.array_equal(points, clone(model).fit_transform("karate"))
-    assert np.array_equal(points, uh.embed("karate", p=2, q=1, iterations=10, seed=0, quiet=True).points)
+    assert np.array_equal(
+        points, uh.embed("karate", p=2, q=1, iterations=10, seed=0, quiet=True).points
+    )
     unweighted = clone(model).set_params(weight=False).fit(drawn)
     assert unweighted.result_.graph.capacities.tolist() == [1.0]
 
@@ -124,7 +131,9 @@ def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
     ties = np.zeros((4, 34))
     ties[tied, 0] = 3.0
     first, count = (1, 2) if tied else (0, 4)
-    with pytest.raises(ValueError, match=rf"^row {first} of X \(from 0\) has no ties .* \({count} such\)"):
+    with pytest.raises(
+        ValueError, match=rf"^row {first} of X \(from 0\) has no ties .* \({count} such\)"
+    ):
         model.transform(form(ties))
 
 
@@ -151,7 +160,9 @@ def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones(few_steps)
     points = clone(model).set_params(n_features=0).fit(matrix).transform(np.eye(34)[[0, 33]] * 3.0)
     rows = landmarks(model.result_.manifold, model.result_.points, 5)
     there = model.result_.points[rows]
-    apart = model.result_.manifold.cdist(torch.from_numpy(points), torch.from_numpy(there), dissimilarity="geodesic")
+    apart = model.result_.manifold.cdist(
+        torch.from_numpy(points), torch.from_numpy(there), dissimilarity="geodesic"
+    )
     np.testing.assert_allclose(found[:, :5], apart.clamp(min=0).sqrt().numpy(), atol=1e-9)
 
 
@@ -166,12 +177,17 @@ def test_by_default_features_are_made_for_classifiers():
     kind = np.repeat(np.arange(6), 8)
     model = uh.UltrahyperbolicEmbedding(iterations=200, seed=0)
     features = model.fit_transform(ties)
-    assert model.result_.geometry.name == uh.embed("karate", p=8, q=8, iterations=1, quiet=True).geometry.name
+    assert (
+        model.result_.geometry.name
+        == uh.embed("karate", p=8, q=8, iterations=1, quiet=True).geometry.name
+    )
     assert model.result_.popularity is not None
     assert np.array_equal(features[:, -1], model.result_.popularity)
     learnt = LogisticRegression(max_iter=1000).fit(features[::2], kind[::2])
     assert learnt.score(features[1::2], kind[1::2]) > 0.9
-    flat = uh.UltrahyperbolicEmbedding(dim=2, flat=True, n_features=0, iterations=5, seed=0).fit_transform(ties)
+    flat = uh.UltrahyperbolicEmbedding(
+        dim=2, flat=True, n_features=0, iterations=5, seed=0
+    ).fit_transform(ties)
     assert flat.shape == (48, 2)
 
 

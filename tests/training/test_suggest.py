@@ -13,7 +13,8 @@ from ultrahyperbolic.training.suggest import calibrate
 
 CLUB = uh.datasets.karate()
 ADVICE = Graph.from_edges(
-    [(i, j, 1.0 + i) for i in range(14) for j in range(14) if i != j and (3 * i + j) % 5 < 2], directed=True
+    [(i, j, 1.0 + i) for i in range(14) for j in range(14) if i != j and (3 * i + j) % 5 < 2],
+    directed=True,
 )
 
 
@@ -36,7 +37,9 @@ def test_the_table(club):
     one = club.suggest(3, node="34")
     assert set(one["node"]) == {"34"}
     ties = {frozenset((CLUB.ids[i], CLUB.ids[j])) for i, j in CLUB.edges.tolist()}
-    assert not any(frozenset(pair) in ties for pair in zip(one["node"], one["neighbor"], strict=True))
+    assert not any(
+        frozenset(pair) in ties for pair in zip(one["node"], one["neighbor"], strict=True)
+    )
     assert len(club.suggest(10_000)) == 34 * 33 // 2 - 78
 
 
@@ -54,8 +57,10 @@ def test_a_reason_counts_common_neighbours_and_looks_at_the_map(club):
     near = table[table["reason"].str.endswith("near on the map")]
     assert 0 < len(near) < len(table)
     for row in near.itertuples():
-        nearer = [len(club.closer_than(a, club.distance(a, b))) for a, b in ((row.node, row.neighbor),
-                                                                               (row.neighbor, row.node))]  # fmt: skip
+        nearer = [
+            len(club.closer_than(a, club.distance(a, b)))
+            for a, b in ((row.node, row.neighbor), (row.neighbor, row.node))
+        ]
         assert min(nearer) <= 3
 
 
@@ -74,7 +79,9 @@ def test_a_directed_graph_gets_ties_from_one_node_to_another():
 
 
 def test_a_loaded_embedding_suggests_from_the_ties_in_its_folder(club, tmp_path):
-    club.with_record(replace(club.record, suggest=calibrate(club).to_json())).save(tmp_path / "club")
+    club.with_record(replace(club.record, suggest=calibrate(club).to_json())).save(
+        tmp_path / "club"
+    )
     loaded = uh.load(tmp_path / "club")
     assert loaded.suggest(3).equals(club.suggest(3))
     assert loaded.suggest(3, graph=CLUB).equals(club.suggest(3))
@@ -88,7 +95,9 @@ def test_an_embedding_without_ties_says_that_it_needs_the_graph(club):
 def test_what_is_learnt_is_kept_and_is_of_one_graph(club, monkeypatch):
     found = calibrate(club)
     assert calibrate(club) is found
-    other = replace(club, graph=CLUB.unweighted(), record=replace(club.record, suggest=found.to_json()))
+    other = replace(
+        club, graph=CLUB.unweighted(), record=replace(club.record, suggest=found.to_json())
+    )
     assert calibrate(other).fingerprint == CLUB.unweighted().fingerprint
     kept = replace(club, record=replace(club.record, suggest=found.to_json()))
     monkeypatch.setattr(module, "learn", None)

@@ -13,13 +13,30 @@ from ultrahyperbolic.options import Compared
 
 # What only one of them can have.
 COMMAND_ALONE = {
-    "deterministic", "output", "overwrite", "resume", "checkpoint_every", "with_report", "title", "as_json",
+    "deterministic",
+    "output",
+    "overwrite",
+    "resume",
+    "checkpoint_every",
+    "with_report",
+    "title",
+    "as_json",
     "help_all",  # of a process
     "unweighted",  # weight=False
-    "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
-    "weights_are_distances", "skip_bad_rows",
-    "goal", "tensorboard",  # of earlier versions; Python knows them without a parameter
-}  # fmt: skip
+    "delimiter",
+    "header",
+    "source",
+    "target",
+    "comments",
+    "encoding",
+    "nodes",
+    "repeated",
+    "asymmetric",
+    "weights_are_distances",
+    "skip_bad_rows",
+    "goal",
+    "tensorboard",  # of earlier versions; Python knows them without a parameter
+}
 READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}
 SKLEARN_HAS_NOT = {"callback", "quiet"}
@@ -43,7 +60,10 @@ def test_the_command_and_python():
 def test_scikit_learn_and_python():
     pytest.importorskip("sklearn")
     learn = parameters(uh.UltrahyperbolicEmbedding)
-    assert learn - {"random_state", "n_features"} == parameters(uh.embed) - {"continue_from"} - SKLEARN_HAS_NOT
+    assert (
+        learn - {"random_state", "n_features"}
+        == parameters(uh.embed) - {"continue_from"} - SKLEARN_HAS_NOT
+    )
     assert "random_state" in learn
 
 

@@ -1,4 +1,6 @@
-"""The command ``ultrahyperbolic``; nothing is imported here, so that Ctrl-C is answered from the start."""
+"""The command ``ultrahyperbolic``; nothing is imported here, so that Ctrl-C is answered from the
+start.
+"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +16,15 @@ def main() -> None:
     with answering():
         import gc
 
-        # What is imported stays to the end: looking for garbage in it, again and again, took longer than a training.
+        # What is imported stays to the end: looking for garbage in it, again and again, took longer
+        # than a training.
         gc.set_threshold(1_000_000)
         import sys
 
         from .together import is_first
 
-        # This process computes for another, which torchrun has started as the first to run ``embed``.
+        # This process computes for another, which torchrun has started as the first to run
+        # ``embed``.
         if sys.argv[1:2] == ["embed"] and not is_first():
             from ..engines.communicator import help_first
 

@@ -29,11 +29,18 @@ def place(
     context: typer.Context,
     folder: opt.Folder,
     new_ties: Annotated[
-        str, typer.Argument(metavar="NEW_TIES", show_default=False, help="A file with the ties of the new nodes.")
+        str,
+        typer.Argument(
+            metavar="NEW_TIES", show_default=False, help="A file with the ties of the new nodes."
+        ),
     ],
     output: Annotated[Path | None, opt.output("out/NAME OF THE FILE")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an embedding that is already there.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same points.")] = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an embedding that is already there.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="The same seed gives the same points.")
+    ] = 0,
     graph: opt.EmbeddedGraph = None,
     as_json: opt.Json = False,
     *,
@@ -79,8 +86,13 @@ def place(
         apart = whole.distances_from(row)[: len(embedding)]
         first = apart.argsort(kind="stable")[:_NEAREST]
         near, distances = [embedding.ids[k] for k in first.tolist()], apart[first].tolist()
-        nodes.append({"node": json_id(node), "nearest": list(map(json_id, near)), "distances": distances})
-        words = (f"{shown(old)} ({number(distance)})" for old, distance in zip(near, distances, strict=True))
+        nodes.append(
+            {"node": json_id(node), "nearest": list(map(json_id, near)), "distances": distances}
+        )
+        words = (
+            f"{shown(old)} ({number(distance)})"
+            for old, distance in zip(near, distances, strict=True)
+        )
         lines.append((shown(node), ", ".join(words)))
     if as_json:
         print_json({"folder": str(where), "placed": len(new), "nodes": nodes})
@@ -96,7 +108,9 @@ def suggest(
     folder: opt.Folder,
     graph: opt.EmbeddedGraph = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pairs to show.")] = 20,
-    node: Annotated[str | None, opt.option("--node", metavar="ID", help="Only pairs of this node.")] = None,
+    node: Annotated[
+        str | None, opt.option("--node", metavar="ID", help="Only pairs of this node.")
+    ] = None,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
     *,
@@ -120,7 +134,10 @@ def suggest(
         check_unread(reading)
         known = embedding
         if file := newer_file(embedding.record, folder):
-            note(f"{file} is newer than the embedding, whose ties are used: pass --graph to read the file")
+            note(
+                f"{file} is newer than the embedding, whose ties are used: pass --graph to read "
+                "the file"
+            )
     else:
         data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
         if data is None or why:
@@ -140,26 +157,41 @@ def suggest(
     elif embedding.record.suggest != calibration.to_json():
         try:
             with locked(folder):
-                embedding.with_record(replace(embedding.record, suggest=calibration.to_json())).save_record(folder)
+                embedding.with_record(
+                    replace(embedding.record, suggest=calibration.to_json())
+                ).save_record(folder)
         except OSError as error:
-            note(f"the scores are computed again next time, as run.json cannot be written: {reason(error)}")
+            note(
+                "the scores are computed again next time, as run.json cannot be written: "
+                f"{reason(error)}"
+            )
     _show(table, folder, csv_file, calibration, as_json=as_json)
 
 
 def _show(
-    table: pandas.DataFrame, folder: Path, csv_file: Path | None, calibration: Calibration, *, as_json: bool
+    table: pandas.DataFrame,
+    folder: Path,
+    csv_file: Path | None,
+    calibration: Calibration,
+    *,
+    as_json: bool,
 ) -> None:
     write_csv(csv_file, dict(table.items()))
     measured = {name: table.attrs[name] for name in ("precision",) if name in table.attrs}
     if as_json:
-        rows = [{name: json_id(value) for name, value in row.items()} for row in table.to_dict("records")]
+        rows = [
+            {name: json_id(value) for name, value in row.items()}
+            for row in table.to_dict("records")
+        ]
         print_json({"folder": str(folder), **measured, "suggestions": rows})
         return
     if not len(table):
         print("every pair is tied: there is nothing to suggest")
         return
     names = [name for name in ("node", "label", "neighbor", "neighbor_label") if name in table]
-    columns = {name: ["" if cell in ("", None) else shown(cell) for cell in table[name]] for name in names}
+    columns = {
+        name: ["" if cell in ("", None) else shown(cell) for cell in table[name]] for name in names
+    }
     columns["distance"] = list(map(number, table["distance"]))
     if table["score"].notna().any():
         columns["score"] = list(map(_whole, table["score"]))
@@ -170,8 +202,10 @@ def _show(
     if measured:
         hidden = calibration.held_out / calibration.rounds
         print(
-            f"when {hidden:.0f} of your ties were hidden, {_whole(measured['precision'])} of the first {len(table)} "
-            "suggestions were among them" + (f" (at most {_whole(hidden / len(table))})" if hidden < len(table) else "")
+            f"when {hidden:.0f} of your ties were hidden, {_whole(measured['precision'])} of the "
+            f"first {len(table)} "
+            "suggestions were among them"
+            + (f" (at most {_whole(hidden / len(table))})" if hidden < len(table) else "")
         )
 
 

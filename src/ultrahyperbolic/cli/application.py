@@ -1,4 +1,6 @@
-"""The application: its commands, in the order in which people meet them, its version, and how it fails."""
+"""The application: its commands, in the order in which people meet them, its version, and how it
+fails.
+"""
 
 import functools
 import inspect
@@ -22,9 +24,20 @@ from .showing import export, plot, report
 from .sources import datasets
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    embed, select, rank, neighbors, suggest, cluster, place, evaluate, report, plot, export, datasets,
+    embed,
+    select,
+    rank,
+    neighbors,
+    suggest,
+    cluster,
+    place,
+    evaluate,
+    report,
+    plot,
+    export,
+    datasets,
     reproduce,
-)  # fmt: skip
+)
 # What each says of itself, and its examples.
 _PARTS = [(inspect.getdoc(command) or "").split("\nExamples:\n") for command in _COMMANDS]
 _EXAMPLES = "\n".join(examples.partition("\n")[0] for _, examples in _PARTS)
@@ -41,8 +54,16 @@ Exit codes: 0 done, 1 the training failed or a pipe was closed,
 class _OneLineErrors(TyperGroup):
     """A group of commands that says what was wrong in one line; bugs keep their traceback."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        *rest: Any,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the
+        caller.
+        """
         # What was asked for, word by word: an embedding remembers it.
         extra.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
         extra["standalone_mode"] = False
@@ -72,7 +93,9 @@ class _OneLineErrors(TyperGroup):
 
 
 class PlainHelp(TyperCommand):
-    """A command whose help has its options in groups, and cuts no name of one on a narrow terminal."""
+    """A command whose help has its options in groups, and cuts no name of one on a narrow
+    terminal.
+    """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, group by group: the unnamed groups first."""
@@ -88,9 +111,12 @@ class PlainHelp(TyperCommand):
 
 
 app = typer.Typer(
-    cls=_OneLineErrors, epilog=_EPILOG, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=_OneLineErrors,
+    epilog=_EPILOG,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)  # fmt: skip
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -105,7 +131,10 @@ def _print_version(wanted: bool) -> None:
 def ultrahyperbolic(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
     ] = False,
     help_all: HelpAll = False,  # which has been shown by now
 ) -> None:
@@ -120,7 +149,9 @@ def ultrahyperbolic(
 
 
 for command, (text, examples) in zip(_COMMANDS, _PARTS, strict=True):
-    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\nExamples:\n{examples}")(with_help_all(command))
+    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\nExamples:\n{examples}")(
+        with_help_all(command)
+    )
 
 
 def run() -> None:

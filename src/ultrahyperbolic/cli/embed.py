@@ -22,7 +22,8 @@ from .training import resume as continue_training
 
 _training, _result = partial(opt.option, panel="Training"), partial(opt.option, panel="Result")
 _CONTINUE = (
-    "Start from an earlier embedding of this graph: old nodes start where they were, new ones near their ties. The "
+    "Start from an earlier embedding of this graph: old nodes start where they were, new ones "
+    "near their ties. The "
     "geometry comes from FOLDER."
 )
 _DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
@@ -37,9 +38,13 @@ _REPORT = "Whether to write the HTML report. Default: yes."
 def embed(
     context: typer.Context,
     graph: opt.OptionalGraphArgument = None,
-    deterministic: Annotated[bool, _training("--deterministic", rare=True, help=_DETERMINISTIC)] = False,
+    deterministic: Annotated[
+        bool, _training("--deterministic", rare=True, help=_DETERMINISTIC)
+    ] = False,
     output: Annotated[Path | None, opt.output("out/NAME OF THE GRAPH", "Result")] = None,
-    overwrite: Annotated[bool, _result("--overwrite", help="Replace an embedding that is already there.")] = False,
+    overwrite: Annotated[
+        bool, _result("--overwrite", help="Replace an embedding that is already there.")
+    ] = False,
     continue_from: Annotated[
         Path | None, _training("--continue-from", rare=True, metavar="FOLDER", help=_CONTINUE)
     ] = None,
@@ -51,7 +56,9 @@ def embed(
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
     goal: opt.Goal = None,
     tensorboard: opt.TensorBoard = None,
-    quiet: Annotated[bool, _result("--quiet", help="Print nothing but errors (and --json).")] = False,
+    quiet: Annotated[
+        bool, _result("--quiet", help="Print nothing but errors (and --json).")
+    ] = False,
     as_json: opt.Json = False,
     *,
     asked: Options,
@@ -80,7 +87,9 @@ def embed(
     began, keeping = time.monotonic(), Keeping(checkpoint_every, with_report, title, quiet, as_json)
     opt.check_tensorboard(tensorboard)
     if checkpoint_every is not None and not checkpoint_every >= 0:
-        raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
+        raise Refused(
+            f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed"
+        )
     time_limit = asked["time_limit"]
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
@@ -90,7 +99,9 @@ def embed(
     opt.check_goal(goal, quiet=quiet)
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
-    context.with_resource(bar(f"embedding {graph}", show=not quiet))  # between the bars of the steps, too
+    context.with_resource(
+        bar(f"embedding {graph}", show=not quiet)
+    )  # between the bars of the steps, too
     folder, command = output or Path("out") / graph_name(graph), shlex.join(context.obj)
     left = left_behind(folder, command)
     if left == "a checkpoint":
@@ -114,12 +125,22 @@ def embed(
         data.require_trainable()
     for node in data.ids:  # what could not be written after the training
         if not isinstance(node, str | int | float):
-            raise Refused(f"{data.source}: id {node!r} is of type {type(node).__name__}: make the ids text or numbers")
+            raise Refused(
+                f"{data.source}: id {node!r} is of type {type(node).__name__}: make the ids text "
+                "or numbers"
+            )
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet, began=began)
     machine = execution.machine
-    if deterministic and machine.backend in ("reference", "sampled") and machine.device_type != "cpu":
-        raise Refused(f"--deterministic: torch's sums on {machine.device} have no fixed order: use triton or the CPU")
+    if (
+        deterministic
+        and machine.backend in ("reference", "sampled")
+        and machine.device_type != "cpu"
+    ):
+        raise Refused(
+            f"--deterministic: torch's sums on {machine.device} have no fixed order: use triton "
+            "or the CPU"
+        )
     if isinstance(plan.where, Choice):
         claim(context, folder, overwrite=overwrite)
         with (

@@ -43,7 +43,13 @@ def reason(error: BaseException) -> str:
     "no node '7'"
     """
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        return (
+            f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        )
     if isinstance(error, ImportError):
         error = explained(error)
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error) or type(error).__name__
+    return (
+        str(error.args[0])
+        if isinstance(error, KeyError) and error.args
+        else str(error) or type(error).__name__
+    )

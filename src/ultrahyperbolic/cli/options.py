@@ -16,11 +16,15 @@ from .output import note
 
 
 def option(*names: str, panel: str | None = None, rare: bool = False, **settings: Any) -> Any:
-    """An option whose help says what its default is; a ``rare`` one is for ``--help-all`` and shells alone."""
+    """An option whose help says what its default is; a ``rare`` one is for ``--help-all`` and
+    shells alone.
+    """
     if settings.get("min") is not None:
         settings["metavar"] = settings.get("metavar") or "N"
     hidden = rare and "_ULTRAHYPERBOLIC_COMPLETE" not in os.environ
-    return typer.Option(*names, rich_help_panel=panel, show_default=False, hidden=hidden, **settings)
+    return typer.Option(
+        *names, rich_help_panel=panel, show_default=False, hidden=hidden, **settings
+    )
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
@@ -36,25 +40,35 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 
 
 HelpAll = Annotated[
-    bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+    bool,
+    typer.Option(
+        "--help-all", is_eager=True, callback=_show_all, help="Show all options and exit."
+    ),
 ]
 
 
 def output(default: str, panel: str | None = None) -> Any:
     """The option of the folder to write to."""
-    return option("-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write. Default: {default}.")
+    return option(
+        "-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write. Default: {default}."
+    )
 
 
 _graph = typer.Argument(
     metavar="GRAPH",
     show_default=False,
-    help="A file (CSV, TSV, Parquet, GraphML, Matrix Market, GML, GEXF, JSON node-link; text also gzipped), or the "
+    help="A file (CSV, TSV, Parquet, GraphML, Matrix Market, GML, GEXF, JSON node-link; text also "
+    "gzipped), or the "
     "name of a data set. If both exist, the file is read.",
 )
 GraphArgument = Annotated[str, _graph]
 OptionalGraphArgument = Annotated[str | None, _graph]
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that embed wrote.")]
-_embedded = "The graph that was embedded, a file or data set. Default: looked for where embed read it."
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that embed wrote.")
+]
+_embedded = (
+    "The graph that was embedded, a file or data set. Default: looked for where embed read it."
+)
 EmbeddedGraph = Annotated[str | None, option("--graph", metavar="GRAPH", help=_embedded)]
 TITLE = "The title of the report; default: the last one given, or the name of the graph."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
@@ -66,8 +80,12 @@ Goal = Annotated[str | None, typer.Option("--goal", hidden=True)]
 TensorBoard = Annotated[str | None, typer.Option("--tensorboard", hidden=True)]
 
 
-def _reading(help: str, metavar: str | None = None, *, default: Any = None, common: bool = False) -> Option:
-    return Option("Reading the graph (docs/graphs.md)", help, default, metavar=metavar, common=common)
+def _reading(
+    help: str, metavar: str | None = None, *, default: Any = None, common: bool = False
+) -> Option:
+    return Option(
+        "Reading the graph (docs/graphs.md)", help, default, metavar=metavar, common=common
+    )
 
 
 _UNWEIGHTED = _reading("Ignore weights: all ties are equally strong.", default=False)
@@ -76,28 +94,45 @@ _UNWEIGHTED = _reading("Ignore weights: all ties are equally strong.", default=F
 class Reading(TypedDict, total=False):
     """The options of ``read_graph`` that were given."""
 
-    delimiter: Annotated[str, _reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR")]
+    delimiter: Annotated[
+        str,
+        _reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR"),
+    ]
     header: Annotated[bool, _reading("Whether the first row names the columns. Default: detected.")]
     source: Annotated[
-        str | int, _reading("Column of one end: its name, or its position from 1. Default: detected.", "COLUMN")
+        str | int,
+        _reading(
+            "Column of one end: its name, or its position from 1. Default: detected.", "COLUMN"
+        ),
     ]
     target: Annotated[str | int, _reading("Column of the other end. Default: detected.", "COLUMN")]
     weight: Annotated[
         str | int | Literal[False],
         _reading(
-            "Column of the tie strength: the larger, the closer. Default: detected, else all ties are equally strong.",
+            "Column of the tie strength: the larger, the closer. Default: detected, else all ties "
+            "are equally strong.",
             "COLUMN",
             common=True,
         ),
     ]
-    comments: Annotated[str, _reading("Skip lines that begin with one of these. Default: #%.", "CHARS")]
-    encoding: Annotated[str, _reading("Encoding of text: latin-1, cp1252, utf-16, ... Default: utf-8.", "NAME")]
+    comments: Annotated[
+        str, _reading("Skip lines that begin with one of these. Default: #%.", "CHARS")
+    ]
+    encoding: Annotated[
+        str, _reading("Encoding of text: latin-1, cp1252, utf-16, ... Default: utf-8.", "NAME")
+    ]
     skip_bad_rows: Annotated[
         bool,
-        _reading("Leave out rows that cannot be read, and say how many. Default: stop at the first.", default=False),
+        _reading(
+            "Leave out rows that cannot be read, and say how many. Default: stop at the first.",
+            default=False,
+        ),
     ]
     nodes: Annotated[
-        Path, _reading("A list of all nodes, in the order you want, with labels in a second column.", "FILE")
+        Path,
+        _reading(
+            "A list of all nodes, in the order you want, with labels in a second column.", "FILE"
+        ),
     ]
     repeated: Annotated[
         Literal["sum", "max", "first", "error"],
@@ -105,13 +140,25 @@ class Reading(TypedDict, total=False):
     ]
     asymmetric: Annotated[
         Literal["sum", "error"],
-        _reading("What to do with a matrix whose two directions differ: add them, or stop. Default: sum.", "sum|error"),
+        _reading(
+            "What to do with a matrix whose two directions differ: add them, or stop. Default: "
+            "sum.",
+            "sum|error",
+        ),
     ]
     weights_are_distances: Annotated[
-        bool, _reading("Weights are distances or costs: a tie gets the strength 1/d.", default=False, common=True)
+        bool,
+        _reading(
+            "Weights are distances or costs: a tie gets the strength 1/d.",
+            default=False,
+            common=True,
+        ),
     ]
     directed: Annotated[
-        bool, _reading("Ties point from source to target: keep their directions.", default=False, common=True)
+        bool,
+        _reading(
+            "Ties point from source to target: keep their directions.", default=False, common=True
+        ),
     ]
 
 
@@ -119,17 +166,26 @@ def _as_given(given: dict[str, Any]) -> Reading:
     """The options that were given, as ``read_graph`` takes them."""
     unweighted = given.pop("unweighted")
     if unweighted and given["weights_are_distances"]:
-        raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
+        raise Refused(
+            "--unweighted leaves the weights out, and --weights-are-distances reads them: give "
+            "one of them"
+        )
     if unweighted and given["weight"] is not None:
         raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
     given["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(given["delimiter"], given["delimiter"])
     switched_off = {name for name, value in given.items() if value is False} - {"header"}
-    found = {name: value for name, value in given.items() if value is not None and name not in switched_off}
+    found = {
+        name: value
+        for name, value in given.items()
+        if value is not None and name not in switched_off
+    }
     return cast("Reading", found | ({"weight": False} if unweighted else {}))
 
 
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading a file; those that are given become its parameter ``reading``."""
+    """Give a command the options of reading a file; those that are given become its parameter
+    ``reading``.
+    """
     hints = get_type_hints(Reading, include_extras=True)
     declared = [Declared(name, *get_args(hint)) for name, hint in hints.items()]
     declared.insert(list(hints).index("weight") + 1, Declared("unweighted", bool, _UNWEIGHTED))
@@ -137,7 +193,9 @@ def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a training, or those of some names: they become its parameter ``asked``."""
+    """Give a command the options of a training, or those of some names: they become its parameter
+    ``asked``.
+    """
     chosen = [_parameter(OPTIONS[name]) for name in names or OPTIONS]
     return lambda command: _with_parameters(command, "asked", chosen, dict)
 
@@ -163,7 +221,9 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         metavar=said.metavar,
         min=said.least,
         parser=parser,
-        help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
+        help=text
+        if said.default is None or said.default is False
+        else f"{text} Default: {said.default}.",
     )
     return declared.parameter.replace(annotation=Annotated[kind, said_of])
 
@@ -174,7 +234,9 @@ def _with_parameters(
     parameters: Sequence[inspect.Parameter],
     read: Callable[[dict[str, Any]], object],
 ) -> Callable[..., None]:
-    """A command that has further parameters; what ``read`` makes of them becomes its own parameter ``name``."""
+    """A command that has further parameters; what ``read`` makes of them becomes its own parameter
+    ``name``.
+    """
     own = dict(inspect.signature(command, eval_str=True).parameters)
     del own[name]
 
@@ -194,11 +256,15 @@ def with_help_all(command: Callable[..., None]) -> Callable[..., None]:
     def whole(*, help_all: bool, **given: Any) -> None:  # which has been shown by now
         command(**given)
 
-    shows = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+    shows = inspect.Parameter(
+        "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll
+    )
     return _signed(whole, [*own, shows])
 
 
-def _signed(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
+def _signed(
+    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
     """The same, with these parameters as typer sees them."""
     named = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
     command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]

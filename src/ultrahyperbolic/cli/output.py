@@ -26,19 +26,32 @@ if TYPE_CHECKING:
 _TOP = 10  # nodes in a summary
 _LONGEST = 80  # characters of an id in a terminal
 _RIGHT = (
-    "rank", "centrality", "delta", "height", "strength", "by centrality", "by delta", "by strength", "by eigenvector",
-    "by PageRank", "distance", "weight", "score",
-)  # fmt: skip
+    "rank",
+    "centrality",
+    "delta",
+    "height",
+    "strength",
+    "by centrality",
+    "by delta",
+    "by strength",
+    "by eigenvector",
+    "by PageRank",
+    "distance",
+    "weight",
+    "score",
+)
 
 _SENTENCES = {
     "map": "mean average precision of the neighbours {value:.3f} (1 is best)",
     "recall_at_1": "the nearest node is a neighbour for {share} of nodes",
     "violated_orders": "a tie is shorter than a non-tie in {rest} of all comparisons",
     "tie_order": "of two ties, the stronger is shorter in {share} (chance: 50 %)",
-    "map_out": "mean average precision of where ties lead, and where they come from: {value:.3f} and {back:.3f}",
+    "map_out": "mean average precision of where ties lead, and where they come from: {value:.3f} "
+    "and {back:.3f}",
     "direction": "ties have the right direction in {share} (chance: 50 %)",
     "circulation": "{share} of the weight goes round in cycles, which no ranking shows",
-    "delta_centrality": "delta, the sum of distances on the map, agrees with centrality: ρ = {value:.3f}",
+    "delta_centrality": "delta, the sum of distances on the map, agrees with centrality: ρ = "
+    "{value:.3f}",
 }
 
 
@@ -50,7 +63,8 @@ def print_json(data: Mapping[str, object]) -> None:
 
 
 def json_id(node: Hashable) -> object:
-    """An id as strict JSON can hold it: of an infinite number the text that ``embedding.parquet`` has.
+    """An id as strict JSON can hold it: of an infinite number the text that ``embedding.parquet``
+    has.
 
     >>> json_id(7.5), json_id(float("-inf")), json_id(("a", float("inf")))
     (7.5, '-Infinity', ['a', 'Infinity'])
@@ -91,7 +105,9 @@ def names(table: Columns) -> dict[str, list[str]]:
     return found
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+def print_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
+) -> None:
     """Columns with headers, those named in ``right`` to the right; nothing is folded."""
     from rich.cells import cell_len
 
@@ -139,11 +155,19 @@ def number(value: float) -> str:
     >>> number(0.5), number(1234.5678)
     ('0.5000', '1235')
     """
-    return f"{value:.4f}" if abs(value) < 100 else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}"
+    return (
+        f"{value:.4f}"
+        if abs(value) < 100
+        else f"{value:.4g}"
+        if abs(value) < 1e4
+        else f"{value:.6g}"
+    )
 
 
 def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
-    """What a script wants to know; ``seconds`` is the training alone, ``waited`` all since the command was started."""
+    """What a script wants to know; ``seconds`` is the training alone, ``waited`` all since the
+    command was started.
+    """
     from ..embedding.answers import ranking
 
     run = embedding.run
@@ -193,7 +217,10 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     seconds = record.timing.seconds or 0.0
     print(f"embedded on {where}, seed {record.seed}, after {seconds:.1f} s of training: {stopped}")
     if result is not None and result.nonfinite:
-        print(f"  the training diverged {result.nonfinite} times and went back, each time with half the step")
+        print(
+            f"  the training diverged {result.nonfinite} times and went back, each time with half "
+            "the step"
+        )
     for line in in_words(record.measures):
         print(f"  {line}")
     for line in reservations(record.measures):
@@ -203,7 +230,9 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     columns = {"rank": ranks_in_words(table), **names(table)}
     columns[by] = [number(cast("float", value)) for value in table[score_column(embedding, by)]]
     strengths = dict(zip(graph.ids, graph.strength, strict=True))
-    columns["strength"] = [f"{strengths[node]:g}" for node in cast("Sequence[Hashable]", table["node"])]
+    columns["strength"] = [
+        f"{strengths[node]:g}" for node in cast("Sequence[Hashable]", table["node"])
+    ]
     print_columns(columns)
     if "rank_low" in table:
         print(f"in brackets: {INTERVALS}")
@@ -237,6 +266,10 @@ def in_words(measures: Mapping[str, float]) -> list[str]:
     lines = []
     for name, words in _SENTENCES.items():
         if (value := measures.get(name)) is not None:
-            share, rest, back = percent(value), percent(1.0 - value), measures.get("map_in", math.nan)
+            share, rest, back = (
+                percent(value),
+                percent(1.0 - value),
+                measures.get("map_in", math.nan),
+            )
             lines.append(words.format(value=value, share=share, rest=rest, back=back))
     return lines

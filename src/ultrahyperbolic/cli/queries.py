@@ -1,4 +1,6 @@
-"""``rank``, ``neighbors``, ``cluster`` and ``evaluate``: the questions that an embedding answers."""
+"""``rank``, ``neighbors``, ``cluster`` and ``evaluate``: the questions that an embedding
+answers.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,26 @@ from ..checks import percent
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .output import json_rows, names, note, number, print_columns, print_json, print_table, shown, write_csv
-from .sources import aligned, check_folder, check_unread, find_again, find_graph, graph_of, open_embedding
+from .output import (
+    json_rows,
+    names,
+    note,
+    number,
+    print_columns,
+    print_json,
+    print_table,
+    shown,
+    write_csv,
+)
+from .sources import (
+    aligned,
+    check_folder,
+    check_unread,
+    find_again,
+    find_graph,
+    graph_of,
+    open_embedding,
+)
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -34,7 +54,9 @@ _MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph 
 
 def rank(
     folder: opt.Folder,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many nodes to show, best first.")] = 20,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="How many nodes to show, best first.")
+    ] = 20,
     everything: Annotated[bool, typer.Option("--all", help="Show all nodes.")] = False,
     by: Annotated[
         _RankedBy | None,
@@ -63,26 +85,58 @@ def rank(
       ultrahyperbolic rank club --all --json
       ultrahyperbolic rank club --by delta
     """
-    from ..embedding.answers import INTERVALS, OTHER_RANKS, ranked_by, ranking, ranks_in_words, score_column
+    from ..embedding.answers import (
+        INTERVALS,
+        OTHER_RANKS,
+        ranked_by,
+        ranking,
+        ranks_in_words,
+        score_column,
+    )
 
     saved = open_embedding(folder)
     if by == "height":
         _check_directed(saved, folder)
     by = by or ranked_by(saved)
     if by == "delta" and saved.centrality is None:
-        note("ranked by delta, as the folder does not hold the graph: embed it again to rank by centrality")
+        note(
+            "ranked by delta, as the folder does not hold the graph: embed it again to rank by "
+            "centrality"
+        )
     with refusing(ValueError):
         table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
     words = {"intervals": INTERVALS} if "rank_low" in table else {}
     if as_json:
-        print_json({"folder": str(folder), "nodes": len(saved), "by": by, **words, "ranking": json_rows(table)})
+        print_json(
+            {
+                "folder": str(folder),
+                "nodes": len(saved),
+                "by": by,
+                **words,
+                "ranking": json_rows(table),
+            }
+        )
         return
     score = score_column(saved, by)
-    own = {"node", "label", "centrality", "delta", "rank", "rank_low", "rank_high", score, *OTHER_RANKS.values()}
+    own = {
+        "node",
+        "label",
+        "centrality",
+        "delta",
+        "rank",
+        "rank_low",
+        "rank_high",
+        score,
+        *OTHER_RANKS.values(),
+    }
     columns = {"rank": ranks_in_words(table), **names(table)}
     columns[by] = [number(cast("float", value)) for value in table[score]]
-    columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
+    columns |= {
+        f"by {what}": list(map(str, table[name]))
+        for what, name in OTHER_RANKS.items()
+        if name in table
+    }
     print_columns(columns | _others(table, own))
     for text in words.values():
         print(f"in brackets: {text}")
@@ -90,11 +144,17 @@ def rank(
 
 def neighbors(
     folder: opt.Folder,
-    node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id or its label.")],
+    node: Annotated[
+        str, typer.Argument(metavar="NODE", show_default=False, help="Its id or its label.")
+    ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours to show.")] = 10,
     out: Annotated[
         bool | None,
-        typer.Option("--out/--in", show_default=False, help="In a directed graph: ties from the node, or to it."),
+        typer.Option(
+            "--out/--in",
+            show_default=False,
+            help="In a directed graph: ties from the node, or to it.",
+        ),
     ] = None,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
@@ -150,7 +210,9 @@ def _check_directed(saved: Embedding, folder: Path) -> None:
 
 
 def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
-    """The row that a text names: by id, by an id that is a number or a tuple, as JSON writes it, or by label."""
+    """The row that a text names: by id, by an id that is a number or a tuple, as JSON writes it, or
+    by label.
+    """
     if rows.has_id(text):
         return rows(text)
     try:
@@ -174,7 +236,10 @@ def cluster(
     ] = "graph",
     graph: opt.EmbeddedGraph = None,
     keep: Annotated[
-        bool, typer.Option("--keep/--no-keep", help="Whether to write the column cluster into the folder.")
+        bool,
+        typer.Option(
+            "--keep/--no-keep", help="Whether to write the column cluster into the folder."
+        ),
     ] = True,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
@@ -217,7 +282,9 @@ def cluster(
     sizes = np.bincount(groups)
     if as_json:
         nodes = json_rows({"node": embedding.ids, "cluster": groups})
-        print_json({"folder": str(folder), "clusters": len(sizes), "sizes": sizes.tolist(), "nodes": nodes})
+        print_json(
+            {"folder": str(folder), "clusters": len(sizes), "sizes": sizes.tolist(), "nodes": nodes}
+        )
         return
     rows = []
     for group, size in enumerate(sizes.tolist()):
@@ -283,7 +350,9 @@ def evaluate(
     if as_json:
         same = None if trained is None else trained == read.fingerprint
         source = read.source if graph is None else graph
-        print_json({"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures})
+        print_json(
+            {"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures}
+        )
         return
     print(data.describe())
     if trained is not None and trained != read.fingerprint:
@@ -293,7 +362,9 @@ def evaluate(
 
 
 def _print_measures(measures: dict[str, float]) -> None:
-    """One row per measure, first what everyone asks for; then the same of what needs no embedding."""
+    """One row per measure, first what everyone asks for; then the same of what needs no
+    embedding.
+    """
     from ..verdict import MEANINGS, reservations
 
     beside = {name + suffix for name in measures for suffix in _SIDES.values()}
@@ -307,18 +378,23 @@ def _print_measures(measures: dict[str, float]) -> None:
         if name in _NO_BEST or name.endswith("_error"):
             return ""
         # A node with fewer neighbours than are looked at keeps a precision below 1.
-        return "0" if name.startswith("violated") else "<=1" if name.startswith("precision") else "1"
+        return (
+            "0" if name.startswith("violated") else "<=1" if name.startswith("precision") else "1"
+        )
 
     rows = [(name, best(name), cell(name), MEANINGS.get(name, "standard error")) for name in ours]
     print_table(("measure", "best", "embedding", "what it is"), rows, right=("best", "embedding"))
-    if compared := [name for name in ours if any(name + suffix in measures for suffix in _SIDES.values())]:
+    if compared := [
+        name for name in ours if any(name + suffix in measures for suffix in _SIDES.values())
+    ]:
         print("\nρ of other rankings:")
         sides = [(name, *(cell(name + suffix) for suffix in _SIDES.values())) for name in compared]
         print_table(("measure", *_SIDES), sides, right=tuple(_SIDES))
     if all(name in measures for name in _OF_THE_GRAPH):
         closed, unclosed = (percent(measures[name]) for name in _OF_THE_GRAPH)
         print(
-            f"\nof all pairs of ties that share a node, {closed} are closed into a triangle and {unclosed} are open "
+            f"\nof all pairs of ties that share a node, {closed} are closed into a triangle and "
+            f"{unclosed} are open "
             "(in a tree, none and all)"
         )
     for line in reservations(measures):

@@ -23,7 +23,11 @@ _LOSS = "exact, or 42,000 untied pairs per tie, drawn anew in each iteration. De
 def reproduce(
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[TARGET]", show_default=False, help="What to reproduce. Default: list all targets."),
+        typer.Argument(
+            metavar="[TARGET]",
+            show_default=False,
+            help="What to reproduce. Default: list all targets.",
+        ),
     ] = None,
     seeds: Annotated[
         int | None, option("--seeds", min=1, help="How many seeds. Default: depends on the target.")
@@ -31,15 +35,24 @@ def reproduce(
     output: Annotated[Path | None, out("out/TARGET")] = None,
     loss: Annotated[Literal["exact", "sampled"] | None, _training("--loss", help=_LOSS)] = None,
     iterations: Annotated[
-        int | None, _training("--iterations", min=1, help="How many iterations. Default: as in the paper.")
+        int | None,
+        _training("--iterations", min=1, help="How many iterations. Default: as in the paper."),
     ] = None,
-    device: Annotated[str | None, _training("--device", help="cpu or cuda. Default: cuda if there is a GPU.")] = None,
+    device: Annotated[
+        str | None, _training("--device", help="cpu or cuda. Default: cuda if there is a GPU.")
+    ] = None,
     threads: Annotated[
-        int | None, _training("--threads", min=1, help="CPU threads. Default: all; one for the sampled loss.")
+        int | None,
+        _training("--threads", min=1, help="CPU threads. Default: all; one for the sampled loss."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[
-        Path | None, option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - for stdout.")
+        Path | None,
+        option(
+            "--json",
+            metavar="FILE",
+            help="Write the figures as one flat JSON object; - for stdout.",
+        ),
     ] = None,
 ) -> None:
     """Reproduce the tables and figures of the paper.
@@ -57,7 +70,9 @@ def reproduce(
     from ..paper import TARGETS, write_figures
 
     if target is None:
-        print_table(("target", "what it is"), [(name, found.description) for name, found in TARGETS.items()])
+        print_table(
+            ("target", "what it is"), [(name, found.description) for name, found in TARGETS.items()]
+        )
         return
     if target not in TARGETS:
         near = suggestion(target, TARGETS) or f"; there are {', '.join(TARGETS)}"
@@ -79,7 +94,10 @@ def reproduce(
         if json_file.is_dir():
             raise Refused(f"--json {json_file}: this is a folder; name a file")
         if not json_file.parent.is_dir() or not os.access(json_file.parent, os.W_OK):
-            raise Refused(f"--json {json_file}: the folder {json_file.parent} is not there or cannot be written to")
+            raise Refused(
+                f"--json {json_file}: the folder {json_file.parent} is not there or cannot be "
+                "written to"
+            )
     from ..graph import GraphError
 
     # One seed has no spread, which some targets refuse; any other ValueError is a bug.

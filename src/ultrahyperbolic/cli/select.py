@@ -20,7 +20,10 @@ from .sources import find_graph
 if TYPE_CHECKING:
     from ..training.selection import Selection
 
-_ITERATIONS = "Iterations of a full training; comparisons run a twelfth and a sixth of them. Default: as for embed."
+_ITERATIONS = (
+    "Iterations of a full training; comparisons run a twelfth and a sixth of them. Default: as "
+    "for embed."
+)
 _SEEDS = "How many seeds to average over. Default: 1, or 5 with --by links."
 _HELD_OUT = "Share of the ties that --by links holds out. Default: 0.1."
 
@@ -31,13 +34,19 @@ def select(
     context: typer.Context,
     graph: opt.GraphArgument,
     dim: Annotated[
-        str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
+        str,
+        typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6."),
     ] = "4",
     seeds: Annotated[int | None, opt.option("--seeds", min=1, help=_SEEDS)] = None,
-    iterations: Annotated[int | None, opt.option("--iterations", rare=True, min=1, help=_ITERATIONS)] = None,
+    iterations: Annotated[
+        int | None, opt.option("--iterations", rare=True, min=1, help=_ITERATIONS)
+    ] = None,
     held_out: Annotated[float | None, opt.option("--held-out", rare=True, help=_HELD_OUT)] = None,
     output: Annotated[
-        Path | None, opt.option("-o", "--output", metavar="FOLDER", help="Write select.json and select.png here.")
+        Path | None,
+        opt.option(
+            "-o", "--output", metavar="FOLDER", help="Write select.json and select.png here."
+        ),
     ] = None,
     goal: opt.Goal = None,
     quiet: opt.Quiet = False,
@@ -87,13 +96,21 @@ def select(
         note(words)
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
-            data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out or 0.1, quiet=quiet, **asked
+            data,
+            dim=dims,
+            seeds=seeds,
+            iterations=iterations,
+            held_out=held_out or 0.1,
+            quiet=quiet,
+            **asked,
         )
     if output is not None:
         from ..files import as_json_data, replace_file
 
         with refusing(OSError, about="cannot write the comparison: "):
-            replace_file(output / "select.json", json.dumps(as_json_data(found.to_json()), indent=2) + "\n")
+            replace_file(
+                output / "select.json", json.dumps(as_json_data(found.to_json()), indent=2) + "\n"
+            )
             _plot(found, output / "select.png")
     if as_json:
         print_json(found.to_json())
@@ -109,14 +126,22 @@ def _print(found: Selection) -> None:
     print_table(heads, rows, right=heads[1:-1])
     print(f"\n{verdict(found)}")
     if found.seeds > 1:
-        print(f"means over {found.seeds} seeds; difference to the winner, mean ± standard error over the seeds")
+        print(
+            f"means over {found.seeds} seeds; difference to the winner, mean ± standard error "
+            "over the seeds"
+        )
     if not all(row.kept for row in found.rows):
-        print("what was dropped early is compared with the winner after the same number of iterations")
+        print(
+            "what was dropped early is compared with the winner after the same number of iterations"
+        )
     hints = found.prior
     print(
-        f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of {hints['diameter']:g} hops "
-        f"(2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); {100 * hints['transitivity']:.0f} % of its "
-        f"wedges are closed by a triangle and {100 * hints['open_wedges']:.0f} % are open (0 and 100 % in a tree); "
+        f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of "
+        f"{hints['diameter']:g} hops "
+        f"(2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); "
+        f"{100 * hints['transitivity']:.0f} % of its "
+        f"wedges are closed by a triangle and {100 * hints['open_wedges']:.0f} % are open (0 and "
+        "100 % in a tree); "
         f"{100 * hints['time_inertia']:.0f} % of its spectrum asks for more time dimensions"
     )
     print(f"in {found.seconds:.1f} s")
@@ -126,19 +151,33 @@ def verdict(found: Selection) -> str:
     """One sentence: the winner, and what lies within two standard errors of it."""
     best, near, seeds = found.best.name, ", ".join(found.within_noise), found.seeds
     if seeds == 1:
-        return f"{best} fits best; one seed cannot tell how much of a difference is noise: try --seeds 5"
+        return (
+            f"{best} fits best; one seed cannot tell how much of a difference is noise: try "
+            "--seeds 5"
+        )
     if not near:
-        return f"{best} fits best, more than two standard errors over the {seeds} seeds ahead of what was kept"
+        return (
+            f"{best} fits best, more than two standard errors over the {seeds} seeds ahead of "
+            "what was kept"
+        )
     return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
 def _plot(found: Selection, path: Path) -> None:
     from ..files import replace_files
 
-    figure = need("matplotlib.figure", "drawing").Figure((1.5 + 0.9 * len(found.rows), 3.6), layout="constrained")
+    figure = need("matplotlib.figure", "drawing").Figure(
+        (1.5 + 0.9 * len(found.rows), 3.6), layout="constrained"
+    )
     axis = figure.subplots()
     for place, row in enumerate(found.rows):
-        axis.plot([place] * len(row.scores), row.scores, "o", color="#0072B2" if row.kept else "#999999", alpha=0.6)
+        axis.plot(
+            [place] * len(row.scores),
+            row.scores,
+            "o",
+            color="#0072B2" if row.kept else "#999999",
+            alpha=0.6,
+        )
         axis.plot(place, row.score, "_", color="black", markersize=18)
     axis.set_xticks(range(len(found.rows)), [f"${row.geometry.name}$" for row in found.rows])
     axis.set_ylabel(found.score_name)

@@ -59,13 +59,22 @@ def report(
 
     from ..report import write_report
 
-    with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
+    with (
+        refusing(OSError, ImportError, about="cannot write the report: "),
+        bar("report", show=not as_json),
+    ):
         if title is not None:
             embedding = embedding.with_record(replace(embedding.record, title=title or None))
             embedding.save_record(folder)
         page = write_report(embedding, folder, graph=data)
     if as_json:
-        print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
+        print_json(
+            {
+                "folder": str(folder),
+                "report": str(page),
+                "graph": None if data is None else data.source,
+            }
+        )
     else:
         print(f"report, to open in a browser: {page}")
 
@@ -73,11 +82,21 @@ def report(
 def plot(
     context: typer.Context,
     folder: opt.Folder,
-    output: Annotated[Path | None, opt.option("-o", "--output", metavar="FILE", help=_OUTPUT)] = None,
-    colour: Annotated[str, typer.Option("--colour", "--color", metavar="COLUMN", help=_COLOUR)] = "community",
-    names: Annotated[int, typer.Option("--names", metavar="N", min=0, help="Name at most this many nodes.")] = 60,
-    title: Annotated[str, opt.option("--title", metavar="TEXT", help="A line above the map. Default: none.")] = "",
-    theme: Annotated[Literal["light", "dark"], typer.Option("--theme", help="Background of the picture.")] = "light",
+    output: Annotated[
+        Path | None, opt.option("-o", "--output", metavar="FILE", help=_OUTPUT)
+    ] = None,
+    colour: Annotated[
+        str, typer.Option("--colour", "--color", metavar="COLUMN", help=_COLOUR)
+    ] = "community",
+    names: Annotated[
+        int, typer.Option("--names", metavar="N", min=0, help="Name at most this many nodes.")
+    ] = 60,
+    title: Annotated[
+        str, opt.option("--title", metavar="TEXT", help="A line above the map. Default: none.")
+    ] = "",
+    theme: Annotated[
+        Literal["light", "dark"], typer.Option("--theme", help="Background of the picture.")
+    ] = "light",
     as_json: opt.Json = False,
 ) -> None:
     """Draw the map of an embedding: a picture to print or to share.
@@ -105,7 +124,9 @@ def plot(
         hold(context, folder)
     embedding = open_embedding(folder)
     data = None
-    if embedding.is_directed and not is_page:  # the folder has the ties, and the file which way they lead
+    if (
+        embedding.is_directed and not is_page
+    ):  # the folder has the ties, and the file which way they lead
         data, why = graph_of(embedding, folder, None, {}, quiet=True)
         if data is None:
             note(f"there are no arrows, as {why}")
@@ -116,7 +137,9 @@ def plot(
         if is_page:
             figures.save(figures.map(embedding), target)
         else:
-            picture = figures.plot_map(embedding, data, colour=colour, names=names, title=title, theme=theme)
+            picture = figures.plot_map(
+                embedding, data, colour=colour, names=names, title=title, theme=theme
+            )
             figures.save(picture, target, dpi=150)
     if as_json:
         print_json({"folder": str(folder), "file": str(target)})
@@ -129,16 +152,23 @@ def export(
     context: typer.Context,
     folder: opt.Folder,
     form: Annotated[
-        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"], opt.option("--format", help="What to write.")
+        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"],
+        opt.option("--format", help="What to write."),
     ],
     graph: opt.EmbeddedGraph = None,
     output: Annotated[
-        Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER.")
+        Path | None,
+        opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER."),
     ] = None,
     neighbors: Annotated[
-        int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas.")
+        int,
+        typer.Option(
+            "-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas."
+        ),
     ] = 15,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are already there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are already there.")
+    ] = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,

@@ -19,7 +19,9 @@ _ours = False  # whether this process does nothing but run the command
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Answer Ctrl-C with a line and the end of the process, wherever the command has no better answer."""
+    """Answer Ctrl-C with a line and the end of the process, wherever the command has no better
+    answer.
+    """
     global _ours
     _ours = True
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -31,7 +33,9 @@ def answering() -> Iterator[None]:
 
 
 @contextmanager
-def on_interrupt(act: Callable[[], object], which: signal.Signals = signal.SIGINT) -> Iterator[None]:
+def on_interrupt(
+    act: Callable[[], object], which: signal.Signals = signal.SIGINT
+) -> Iterator[None]:
     """Call ``act`` on Ctrl-C, or another signal, unless whoever started us wants it ignored."""
     before = signal.getsignal(which)
     if before is signal.SIG_IGN:
@@ -50,7 +54,9 @@ def leaving(message: str) -> AbstractContextManager[None]:
 
 
 def cut_short(work: Callable[[], T]) -> tuple[T | None, int]:
-    """Do some work until Ctrl-C or a polite kill; its result, if it came to one, and the exit code of that, or 0."""
+    """Do some work until Ctrl-C or a polite kill; its result, if it came to one, and the exit code
+    of that, or 0.
+    """
     result, pressed = None, 0
 
     def press(code: int) -> None:
@@ -63,7 +69,9 @@ def cut_short(work: Callable[[], T]) -> tuple[T | None, int]:
             result = work()
     except KeyboardInterrupt:
         return None, pressed or 130
-    except Exception:  # of any type: compilers make exceptions of their own of what a handler raises
+    except (
+        Exception
+    ):  # of any type: compilers make exceptions of their own of what a handler raises
         if not pressed:
             raise
     return result, pressed
@@ -72,8 +80,9 @@ def cut_short(work: Callable[[], T]) -> tuple[T | None, int]:
 def end(message: str, code: int) -> NoReturn:
     """Say a line and leave at once.
 
-    Imports and compilers swallow what a handler raises, or make another exception of it: nothing is raised, and the
-    process ends here. Whoever runs the application in a process of their own gets a ``SystemExit``.
+    Imports and compilers swallow what a handler raises, or make another exception of it: nothing is
+    raised, and the process ends here. Whoever runs the application in a process of their own gets a
+    ``SystemExit``.
     """
     if not _ours:
         print(message, file=sys.stderr)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
-    """The graph of a file, else the data set of that name; ``options`` are those of ``read_graph``."""
+    """The graph of a file, else the data set of that name; ``options`` are those of
+    ``read_graph``.
+    """
     from ..datasets import names
     from ..graph import GraphError, read_graph
     from ..graph.columns import WeightGuess
@@ -44,7 +46,9 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
             if graph.columns is not None:
                 note(str(graph.columns))
             for warning in said:
-                if graph.columns is None or warning.category is not WeightGuess:  # the columns say it
+                if (
+                    graph.columns is None or warning.category is not WeightGuess
+                ):  # the columns say it
                     note(str(warning.message))
         return graph
     if name in names():
@@ -52,11 +56,16 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     if path.is_dir():
         raise Refused(f"{name} is a folder; give a file, or a data set: {', '.join(names())}")
     near = suggestion(name, names())
-    raise Refused(f"{name}: no such file, and no data set of that name{near or '; there are ' + ', '.join(names())}")
+    raise Refused(
+        f"{name}: no such file, and no data set of that "
+        f"name{near or '; there are ' + ', '.join(names())}"
+    )
 
 
 def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
-    """What `find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
+    """What `find_again` finds a graph again by, from any folder, beside what the graph says of
+    itself.
+    """
     file = str(Path(name).resolve()) if Path(name).is_file() else None
     reading = as_given(options)
     if "nodes" in options:
@@ -67,15 +76,20 @@ def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
 def as_given(options: Reading) -> dict[str, Json]:
     """The options of reading as plain data."""
     return {
-        name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in options.items()
+        name: value if isinstance(value, str | int | float | bool) else str(value)
+        for name, value in options.items()
     }
 
 
-def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> tuple[Graph | None, str]:
-    """The graph that was embedded, read as it was then; else what is in its place now, and why it is not that graph.
+def find_again(
+    record: RunRecord, folder: Path, *, quiet: bool, download: bool = False
+) -> tuple[Graph | None, str]:
+    """The graph that was embedded, read as it was then; else what is in its place now, and why it
+    is not that graph.
 
-    A file is looked for by its path from the working directory, where it was then, and from the folder and those above
-    it; the first with the right fingerprint is taken. A data set is only downloaded if ``download`` says so.
+    A file is looked for by its path from the working directory, where it was then, and from the
+    folder and those above it; the first with the right fingerprint is taken. A data set is only
+    downloaded if ``download`` says so.
     """
     from ..datasets import available, names
 
@@ -86,10 +100,13 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
         nodes = str(recorded["nodes"])
-        recorded["nodes"] = str(next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes))
+        recorded["nodes"] = str(
+            next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
+        )
     options = cast("Reading", recorded)
     readers: list[Callable[[], Graph]] = [
-        partial(find_graph, str(path), options, quiet=quiet) for path in _files(source, file, folder)
+        partial(find_graph, str(path), options, quiet=quiet)
+        for path in _files(source, file, folder)
     ]
     if source in names() and (download or available(source)):
         readers.append(partial(_load, source, options))
@@ -122,7 +139,9 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
 def graph_of(
     embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool
 ) -> tuple[Graph | None, str]:
-    """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why there is none."""
+    """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why
+    there is none.
+    """
     if name is not None:
         return aligned(find_graph(name, options, quiet=quiet), embedding, folder), ""
     check_unread(options)
@@ -134,7 +153,11 @@ def newer_file(record: RunRecord, folder: Path) -> Path | None:
     """A file that the graph may have come from and that was written after the embedding."""
     from ..embedding.store import TABLE
 
-    files = _files(record.graph.source, record.graph.file, folder) if record.graph and record.graph.source else []
+    files = (
+        _files(record.graph.source, record.graph.file, folder)
+        if record.graph and record.graph.source
+        else []
+    )
     written = (folder / TABLE).stat().st_mtime
     return next((path for path in files if path.stat().st_mtime > written), None)
 
@@ -161,7 +184,10 @@ def _load(name: str, options: Reading) -> Graph:
 
     unweighted = options.get("weight") is False
     if others := [option for option in options if not (option == "weight" and unweighted)]:
-        raise Refused(f"--{others[0].replace('_', '-')} is for reading files, and {name} is a data set: leave it out")
+        raise Refused(
+            f"--{others[0].replace('_', '-')} is for reading files, and {name} is a data set: "
+            "leave it out"
+        )
     with refusing(GraphError, ImportError):
         graph = load(name)
     return graph.unweighted() if unweighted else graph
@@ -184,21 +210,30 @@ def check_folder(folder: Path) -> None:
     if not folder.is_dir():
         what = "this is a file" if folder.exists() else "no such folder"
         default = Path("out", graph_name(str(folder)))
-        wanted = f"did you mean {default}?" if default.is_dir() else "give a folder that embed wrote"
+        wanted = (
+            f"did you mean {default}?" if default.is_dir() else "give a folder that embed wrote"
+        )
         raise Refused(f"{folder}: {what}; {wanted}")
 
 
 def open_embedding(folder: Path) -> Embedding:
-    """The embedding of a folder, or one line that says what is wrong with it; what is doubtful is said in notes."""
+    """The embedding of a folder, or one line that says what is wrong with it; what is doubtful is
+    said in notes.
+    """
     from ..embedding.store import RECORD, TABLE
 
     check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(
-            f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish; "
+            f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not "
+            "finish; "
             f"embed --resume {folder} goes on with it"
         )
-    with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
+    with (
+        refusing(OSError, ValueError),
+        warnings.catch_warnings(record=True) as said,
+        bar(f"opening {folder}"),
+    ):
         warnings.simplefilter("always")
         from ..embedding import Embedding
 
@@ -223,7 +258,10 @@ def datasets(as_json: opt.Json = False) -> None:
 
     found = {name: (line, available(name)) for name, line in names().items()}
     if as_json:
-        rows = [{"name": name, "description": line, "available": here} for name, (line, here) in found.items()]
+        rows = [
+            {"name": name, "description": line, "available": here}
+            for name, (line, here) in found.items()
+        ]
         print_json({"datasets": rows})
         return
     lines = [(name, "yes" if here else "no", line) for name, (line, here) in found.items()]

@@ -1,4 +1,6 @@
-"""A command on several processes, which ``torchrun`` starts: the first runs it, the others compute for it."""
+"""A command on several processes, which ``torchrun`` starts: the first runs it, the others compute
+for it.
+"""
 
 import functools
 import os
@@ -30,7 +32,9 @@ def was_restarted() -> bool:
 
 
 def together(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that has the help of other processes, where there are some, and lets them go in the end."""
+    """A command that has the help of other processes, where there are some, and lets them go in the
+    end.
+    """
 
     @functools.wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> None:
@@ -44,7 +48,8 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
                 command(*arguments, **options)
         except ConnectionLostError as error:
             print(
-                f"error: {error}; continue from the last checkpoint with embed --resume FOLDER, or have torchrun do so "
+                f"error: {error}; continue from the last checkpoint with embed --resume FOLDER, "
+                "or have torchrun do so "
                 "with --max-restarts",
                 file=sys.stderr,
             )
@@ -64,7 +69,11 @@ def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning",
         return "nothing"
     begun = not (folder / CHECKPOINT).exists()
     try:
-        record = RunRecord.from_json(read_sealed_json(folder / RECORD)) if begun else read_checkpoint(folder)[1]
+        record = (
+            RunRecord.from_json(read_sealed_json(folder / RECORD))
+            if begun
+            else read_checkpoint(folder)[1]
+        )
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:

@@ -1,4 +1,6 @@
-"""A training of the command in its folder: written down, trained, kept, and continued after Ctrl-C."""
+"""A training of the command in its folder: written down, trained, kept, and continued after
+Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -71,13 +73,16 @@ def claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
         hold(context, folder)
         if (folder / CHECKPOINT).exists() and not overwrite:
             raise Refused(
-                f"{folder} holds a training that is not finished: continue it with --resume, or add --overwrite"
+                f"{folder} holds a training that is not finished: continue it with --resume, or "
+                "add --overwrite"
             )
         prepare_folder(folder, overwrite=overwrite)
 
 
 def begin(task: Task) -> None:
-    """Write what is known before the first iteration; what is overwritten stays until the new one is whole."""
+    """Write what is known before the first iteration; what is overwritten stays until the new one
+    is whole.
+    """
     from ..embedding.store import TABLE, write_record
     from ..files import check_writable
     from ..training.checkpoint import CHECKPOINT
@@ -91,7 +96,9 @@ def begin(task: Task) -> None:
 
 
 def train_and_keep(task: Task, keeping: Keeping) -> None:
-    """Train, measure, save and report; Ctrl-C keeps the best points so far, and a checkpoint to go on from."""
+    """Train, measure, save and report; Ctrl-C keeps the best points so far, and a checkpoint to go
+    on from.
+    """
     from ..loop import Stopped
     from ..training.batch import SOON_NODES
 
@@ -105,7 +112,8 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     ending, result = embedding.record.stopped, embedding.record.result
     interrupted = ending is not None and ending.why is Stopped.INTERRUPTED
     left_out = "" if interrupted else "measuring"
-    # Who asked when the training was over by itself does not want to wait for what comes after it, either.
+    # Who asked when the training was over by itself does not want to wait for what comes after it,
+    # either.
     if not asked.code or (interrupted and soon):
         embedding, left_out = _complete(embedding, task, keeping, asked)
     if left_out:
@@ -115,14 +123,20 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     elif not keeping.quiet:
         print_summary(embedding, graph, task.folder)
     if (interrupted or left_out) and ending is not None and result is not None:
-        what = f"interrupted in {left_out}" if left_out else f"interrupted after {result.iterations} iterations"
+        what = (
+            f"interrupted in {left_out}"
+            if left_out
+            else f"interrupted after {result.iterations} iterations"
+        )
         again = f"to continue: ultrahyperbolic {resuming(task.folder, ending)}"
         print(f"{what}: the best points so far are in {task.folder}; {again}", file=sys.stderr)
         raise typer.Exit(asked.code or 130)
 
 
 class _Asked:
-    """Whether Ctrl-C or a polite kill came: the first time is noted, the second, or one before all results, leaves."""
+    """Whether Ctrl-C or a polite kill came: the first time is noted, the second, or one before all
+    results, leaves.
+    """
 
     def __init__(self, task: Task) -> None:
         self.folder, self.code, self.something = task.folder, 0, task.checkpoint is not None
@@ -131,7 +145,10 @@ class _Asked:
         if not self.something:
             end("interrupted before there was anything to keep: no embedding is saved", code)
         if self.code:
-            end(f"stopped immediately; to continue: ultrahyperbolic embed --resume {self.folder}", code)
+            end(
+                f"stopped immediately; to continue: ultrahyperbolic embed --resume {self.folder}",
+                code,
+            )
         self.code = code
 
 
@@ -166,45 +183,70 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     if result is None or result.best_iteration < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
-    kept = {name: getattr(before, name) for name in ("graph", "training", "select", "command", "call", "reading")}
-    timing, title = replace(record.timing, started=before.timing.started), keeping.title or before.title
+    kept = {
+        name: getattr(before, name)
+        for name in ("graph", "training", "select", "command", "call", "reading")
+    }
+    timing, title = (
+        replace(record.timing, started=before.timing.started),
+        keeping.title or before.title,
+    )
     return embedding.with_record(replace(record, timing=timing, title=title, **kept)), checkpoints
 
 
-def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:
-    """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an estimate of that."""
+def _with_delta(
+    embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool
+) -> Embedding:
+    """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an
+    estimate of that.
+    """
     from ..evaluation.summary import delta_from_samples
     from ..training.train import with_pair_measures
 
     execution, found = task.execution, None
     if soon or not asked.code:
-        measure = partial(with_pair_measures, execution.graph, embedding, device=execution.machine.device)
+        measure = partial(
+            with_pair_measures, execution.graph, embedding, device=execution.machine.device
+        )
         found, code = cut_short(lambda: measure(quiet=keeping.quiet, seconds=execution.measuring))
         asked.code = code or asked.code
     if found is None and not soon:
-        estimated = delta_from_samples(execution.graph, embedding.points, embedding.space, embedding.popularity)
+        estimated = delta_from_samples(
+            execution.graph, embedding.points, embedding.space, embedding.popularity
+        )
         embedding.remember(estimated, None)
         if not keeping.quiet:
-            note("delta and ranks are estimated from a few nodes; there are no measures and no report")
+            note(
+                "delta and ranks are estimated from a few nodes; there are no measures and no "
+                "report"
+            )
     return embedding if found is None else found
 
 
 def _stop_here(checkpoints: Checkpoints) -> None:
-    """Write a checkpoint from which the training can go on; what it has reached is saved in any case."""
+    """Write a checkpoint from which the training can go on; what it has reached is saved in any
+    case.
+    """
     try:
         checkpoints.write_latest()
     except OSError as error:
         note(f"cannot write the checkpoint, the previous one stays: {reason(error)}")
 
 
-def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked) -> tuple[Embedding, str]:
-    """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
+def _complete(
+    embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked
+) -> tuple[Embedding, str]:
+    """Complete the measures and the record and write the report; what Ctrl-C left no time for, if
+    any.
+    """
     from ..report import write_report
     from ..training.checkpoint import CHECKPOINT
     from ..training.train import with_node_measures
 
     graph, seconds = task.execution.graph, task.execution.measuring
-    found, code = cut_short(lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, seconds=seconds))
+    found, code = cut_short(
+        lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, seconds=seconds)
+    )
     complete = embedding if found is None else found
     if code:
         asked.code = code
@@ -234,11 +276,17 @@ def resume(
     *,
     again: bool = False,
 ) -> None:
-    """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
+    """Go on with the training of a folder, or say that it is finished; ``again`` where the command
+    was restarted.
+    """
     context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
     for parameter in () if again else context.command.params:
         source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
+        if (
+            parameter.name not in _WITH_RESUME
+            and source is not None
+            and source.name == "COMMANDLINE"
+        ):
             name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
             raise Refused(f"--resume takes everything from the folder: leave {name} out")
     check_folder(folder)
@@ -252,10 +300,13 @@ def resume(
         print(f"{folder} is finished: {task}")
 
 
-def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quiet: bool) -> Task | str:
+def _reopen(
+    folder: Path, *, time_limit: float | None, threads: int | None, quiet: bool
+) -> Task | str:
     """The training of a folder, or why it ended where it is finished.
 
-    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts
+    together.
     """
     from ..embedding.record import RunRecord
     from ..embedding.store import RECORD
@@ -272,21 +323,34 @@ def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quie
         if (folder / CHECKPOINT).exists():
             checkpoint, record = read_checkpoint(folder)
     if record.training is None or record.graph is None:
-        raise Refused(f"{folder} holds no training of the command embed: there is nothing to continue")
+        raise Refused(
+            f"{folder} holds no training of the command embed: there is nothing to continue"
+        )
     if checkpoint is None and written.stopped is not None and not written.unfinished:
         return written.stopped.text
-    if checkpoint is None and any(config.get("start") == "given" for config in record.training.configs):
+    if checkpoint is None and any(
+        config.get("start") == "given" for config in record.training.configs
+    ):
         raise Refused(
-            f"{folder} has no checkpoint yet, and its starting points are not kept: run embed --continue-from again"
+            f"{folder} has no checkpoint yet, and its starting points are not kept: run embed "
+            "--continue-from again"
         )
     spent = 0.0 if checkpoint is None else checkpoint.seconds
     limit = record.training.time_limit if time_limit is None else round(spent + time_limit, 3)
     reached = written.stopped is not None and written.stopped.why is Stopped.TIME_LIMIT
     if limit is not None and (spent >= limit or (reached and time_limit is None)):
-        raise Refused(f"{folder} has reached its time limit of {limit:g} s: add --time-limit SECONDS to continue")
+        raise Refused(
+            f"{folder} has reached its time limit of {limit:g} s: add --time-limit SECONDS to "
+            "continue"
+        )
     if checkpoint is not None and there and written.stopped is None:
         # A record that is not complete belongs to the training of the checkpoint.
-        _refuse(folder, "run.json and the checkpoint are of two trainings", _compared(written), _compared(record))
+        _refuse(
+            folder,
+            "run.json and the checkpoint are of two trainings",
+            _compared(written),
+            _compared(record),
+        )
     here = {name: version for name, version in versions().items() if name != "python"}
     then = {name: record.versions.get(name, "") for name in here}
     _refuse(folder, "other versions, whose bits may differ", {"versions": then}, {"versions": here})
@@ -298,9 +362,16 @@ def _reopen(folder: Path, *, time_limit: float | None, threads: int | None, quie
     kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
     found: dict[str, Json] = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse(folder, "another graph", {"graph": kept}, {"graph": found})
-    record = replace(record, training=replace(record.training, time_limit=limit), stopped=None, measures={})
+    record = replace(
+        record, training=replace(record.training, time_limit=limit), stopped=None, measures={}
+    )
     with refusing(ValueError, TypeError):
-        return Task(folder, Execution.going_on(record, data, threads=threads, quiet=quiet), record, checkpoint)
+        return Task(
+            folder,
+            Execution.going_on(record, data, threads=threads, quiet=quiet),
+            record,
+            checkpoint,
+        )
 
 
 def _compared(record: RunRecord) -> dict[str, Json]:

@@ -28,11 +28,13 @@ def _own(name: str) -> Callable[..., Any]:
 class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     """A manifold of this package with geoopt's interface, made by `as_geoopt`.
 
-    Two methods are not what their names say elsewhere in geoopt, so that its optimisers descend where the metric is
-    indefinite: `egrad2rgrad` gives the descent direction χ, and `component_inner`, by which its Adam
-    scales, the positive ‖u‖². `inner` is the metric's own, signed.
+    Two methods are not what their names say elsewhere in geoopt, so that its optimisers descend
+    where the metric is indefinite: `egrad2rgrad` gives the descent direction χ, and
+    `component_inner`, by which its Adam scales, the positive ‖u‖². `inner` is the metric's own,
+    signed.
 
-    Moves follow `Manifold.retr`, which is defined for moves of any length, and momentum is carried along.
+    Moves follow `Manifold.retr`, which is defined for moves of any length, and momentum is carried
+    along.
     """
 
     ndim = 1
@@ -53,13 +55,15 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         """The manifold, for ``repr``."""
         return self.manifold._label()
 
-    def inner(self, x: Tensor, u: Tensor, v: Tensor | None = None, *, keepdim: bool = False) -> Tensor:
+    def inner(
+        self, x: Tensor, u: Tensor, v: Tensor | None = None, *, keepdim: bool = False
+    ) -> Tensor:
         """⟨u, v⟩, signed."""
         return self.manifold.inner(u, u if v is None else v, keepdim=keepdim)
 
     def component_inner(self, x: Tensor, u: Tensor, v: Tensor | None = None) -> Tensor:
-        """u · v for each point [..., 1]: positive for v = u, and one number for all coordinates, so that a tangent
-        vector divided by it stays tangent.
+        """u · v for each point [..., 1]: positive for v = u, and one number for all coordinates, so
+        that a tangent vector divided by it stays tangent.
         """
         return (u * (u if v is None else v)).sum(-1, keepdim=True)
 
@@ -89,8 +93,12 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         carried: Tensor = self.retr_transp(x, u, v)[1]
         return carried
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
-        """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""
+    def random(
+        self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]
+    ) -> Tensor:
+        """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the
+        coordinates.
+        """
         points = self.manifold.random(*size, scale=scale, generator=generator, **at)
         tensor: Tensor = geoopt.ManifoldTensor(points, manifold=self)
         return tensor
@@ -102,9 +110,17 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
 
     def _check_shape(self, shape: Sequence[int], name: str) -> tuple[bool, str | None]:
         ok = len(shape) > 0 and shape[-1] == self.manifold.ambient_dim
-        return ok, None if ok else f"{name} must have {self.manifold.ambient_dim} coordinates, got shape {tuple(shape)}"
+        return (
+            ok,
+            None
+            if ok
+            else f"{name} must have {self.manifold.ambient_dim} coordinates, got shape "
+            f"{tuple(shape)}",
+        )
 
-    def _check_point_on_manifold(self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5) -> tuple[bool, str | None]:
+    def _check_point_on_manifold(
+        self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5
+    ) -> tuple[bool, str | None]:
         check = self.manifold.check_point(x.detach(), tolerance=rtol)
         return check.ok, check.reason or None
 

@@ -9,18 +9,31 @@ from .coauthors import nips
 from .nouns import wordnet
 from .zachary import karate, karate_matrix
 
-__all__ = ["available", "davis", "karate", "karate_matrix", "lesmis", "load", "names", "nips", "wordnet"]
+__all__ = [
+    "available",
+    "davis",
+    "karate",
+    "karate_matrix",
+    "lesmis",
+    "load",
+    "names",
+    "nips",
+    "wordnet",
+]
 
 
 def lesmis() -> Graph:
-    """Les Misérables: 77 characters, 254 ties, the weight being the chapters in which both appear (Knuth 1993)."""
+    """Les Misérables: 77 characters, 254 ties, the weight being the chapters in which both appear
+    (Knuth 1993).
+    """
     import networkx
 
     return Graph.from_networkx(networkx.les_miserables_graph(), name="lesmis")
 
 
 def davis() -> Graph:
-    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and Gardner 1941).
+    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and
+    Gardner 1941).
 
     The column ``kind`` of its nodes says which is which.
     """
@@ -36,7 +49,10 @@ _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "karate": ("Zachary's karate club: 34 members, 78 friendships, weighted", karate),
     "lesmis": ("Les Misérables: 77 characters, 254 ties, weighted", lesmis),
     "davis": ("Davis's Southern women: 18 women at 14 events, 89 ties", davis),
-    "wordnet-mammals": ("WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)", wordnet),
+    "wordnet-mammals": (
+        "WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)",
+        wordnet,
+    ),
     "nips": ("NIPS 1988-2003: 2,715 co-authors, 4,733 ties, weighted (downloaded once)", nips),
 }
 
@@ -67,7 +83,10 @@ def available(name: str) -> bool:
     True
     """
     _check(name)
-    needs = {"wordnet-mammals": nouns.places, "nips": coauthors.places}  # a file, which may be there
+    needs = {
+        "wordnet-mammals": nouns.places,
+        "nips": coauthors.places,
+    }  # a file, which may be there
     return name not in needs or any(map(Path.is_file, needs[name]()))
 
 

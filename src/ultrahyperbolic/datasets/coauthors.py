@@ -26,15 +26,19 @@ _SIZE = 53_005
 
 
 def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -> Graph:
-    """The co-authors of NIPS 1988 to 2003: 2,715 authors "1" to "2715", 4,733 ties, the weight being joint papers.
+    """The co-authors of NIPS 1988 to 2003: 2,715 authors "1" to "2715", 4,733 ties, the weight
+    being joint papers.
 
-    The file is not part of the package. It is read from ``path``; else from the folder that the environment variable
-    ``ULTRAHYPERBOLIC_DATA`` names; else from the user's cache, into which it is downloaded once from the repository
-    of the paper's authors. Where no path is given, its sha256 is checked.
+    The file is not part of the package. It is read from ``path``; else from the folder that the
+    environment variable ``ULTRAHYPERBOLIC_DATA`` names; else from the user's cache, into which it
+    is downloaded once from the repository of the paper's authors. Where no path is given, its
+    sha256 is checked.
     """
     file = os.fspath(_find() if path is None else path)
     try:
-        with warnings.catch_warnings(category=UserWarning, action="ignore"):  # of an empty file, which is refused below
+        with warnings.catch_warnings(
+            category=UserWarning, action="ignore"
+        ):  # of an empty file, which is refused below
             table = np.loadtxt(file, dtype=np.int64, ndmin=2)
     except FileNotFoundError:
         raise GraphError(f"{file}: no such file") from None
@@ -60,7 +64,8 @@ def _find() -> Path:
             content = response.read(_SIZE + 1)
     except (OSError, HTTPException) as error:
         raise GraphError(
-            f"nips: cannot download {_URL} ({error}): fetch it elsewhere, and put {_FILE} into the folder that the "
+            f"nips: cannot download {_URL} ({error}): fetch it elsewhere, and put {_FILE} into "
+            "the folder that the "
             f"environment variable {DATA_FOLDER} names or into {cached.parent}, or give its path"
         ) from None
     _verified(Path(_URL), content)
@@ -68,7 +73,9 @@ def _find() -> Path:
         cached.parent.mkdir(parents=True, exist_ok=True)
         replace_file(cached, content)
     except OSError as error:
-        raise GraphError(f"nips: cannot write {cached}: {error}; set {DATA_FOLDER} or give a path") from None
+        raise GraphError(
+            f"nips: cannot write {cached}: {error}; set {DATA_FOLDER} or give a path"
+        ) from None
     return cached
 
 
@@ -81,5 +88,8 @@ def places() -> Iterator[Path]:
 
 def _verified(path: Path, content: bytes) -> Path:
     if len(content) != _SIZE or hashlib.sha256(content).hexdigest() != _SHA256:
-        raise GraphError(f"{path}: not the file of the paper: its size or sha256 differs (sha256 should be {_SHA256})")
+        raise GraphError(
+            f"{path}: not the file of the paper: its size or sha256 differs (sha256 should be "
+            f"{_SHA256})"
+        )
     return path

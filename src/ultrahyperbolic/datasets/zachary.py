@@ -7,8 +7,9 @@ from ..graph import Graph
 
 _MEMBERS = 34
 
-# Each line is a member i with the later members j and the strength C[i, j] of the friendship, as Zachary published it
-# (An information flow model for conflict and fission in small groups, Journal of Anthropological Research 33, 1977).
+# Each line is a member i with the later members j and the strength C[i, j] of the friendship, as
+# Zachary published it (An information flow model for conflict and fission in small groups, Journal
+# of Anthropological Research 33, 1977).
 _STRENGTHS = """
     1: 2:4 3:5 4:3 5:3 6:3 7:3 8:2 9:2 11:2 12:3 13:1 14:3 18:2 20:2 22:2 32:2
     2: 3:6 4:3 8:4 14:5 18:1 20:2 22:2 31:2
@@ -39,11 +40,14 @@ _STRENGTHS = """
 """
 # C[j, i], where it differs from C[i, j].
 _OTHER_WAY = {(1, 13): 2, (3, 33): 3, (9, 33): 4, (9, 34): 3, (23, 34): 0, (24, 30): 2, (30, 33): 3}
-_MR_HI = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 17, 18, 20, 22))  # who followed the instructor
+_MR_HI = frozenset(
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 17, 18, 20, 22)
+)  # who followed the instructor
 
 
 def karate_matrix() -> NDArray[np.int64]:
-    """Zachary's matrix C [34, 34] of the relative strengths of friendships, with its seven asymmetric pairs.
+    """Zachary's matrix C [34, 34] of the relative strengths of friendships, with its seven
+    asymmetric pairs.
 
     >>> matrix = karate_matrix()
     >>> int((matrix != matrix.T).sum()) // 2, int(matrix.max())
@@ -62,14 +66,16 @@ def karate_matrix() -> NDArray[np.int64]:
 def karate(weighted: bool = True) -> Graph:
     """Zachary's karate club: 34 members "1" to "34", 78 friendships.
 
-    The column ``club`` of its nodes says which side each member took when the club split. The weights are
-    S = C + Cᵀ of `karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
+    The column ``club`` of its nodes says which side each member took when the club split. The
+    weights are S = C + Cᵀ of `karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
 
     >>> print(karate().describe())
     karate: 34 nodes, 78 ties, weights from 2 to 14; directions dropped, asymmetric pairs summed: 7
     """
     members = range(1, _MEMBERS + 1)
-    graph = Graph.from_numpy(karate_matrix(), ids=[str(member) for member in members], name="karate")
+    graph = Graph.from_numpy(
+        karate_matrix(), ids=[str(member) for member in members], name="karate"
+    )
     sides = ["Mr. Hi" if member in _MR_HI else "Officer" for member in members]
     graph = graph.with_nodes(map(str, members), attributes={"club": sides})
     return graph if weighted else graph.unweighted()

@@ -1,4 +1,6 @@
-"""The questions an embedding answers, as plain columns: for the class in memory and for a folder read without torch."""
+"""The questions an embedding answers, as plain columns: for the class in memory and for a folder
+read without torch.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ OTHER_RANKS = {
     "PageRank": "pagerank_rank",
 }
 """What nodes are ranked by beside, and the column of each."""
-INTERVALS = "the interval of ranks that the standard errors leave open: the centrality of so large a graph is estimated"
+INTERVALS = (
+    "the interval of ranks that the standard errors leave open: the centrality of so large a "
+    "graph is estimated"
+)
 _NINE_TENTHS = 1.645
 """Standard errors on both sides."""
 _NAMED = 3  # nodes that an error names
@@ -55,7 +60,9 @@ class Springs(NamedTuple):
     def add(self, distances: Floats, row: int, way: Way) -> Floats:
         """Distances [n] from the node in a row to all, or to it from all."""
         steps = self.heights[row] - self.heights
-        found: Floats = distances + self.spring * np.square((steps if way == "out" else -steps) - 1.0)
+        found: Floats = distances + self.spring * np.square(
+            (steps if way == "out" else -steps) - 1.0
+        )
         found[row] = 0.0
         return found
 
@@ -65,13 +72,17 @@ def springs_of(embedding: Embedding) -> Springs | None:
     result = embedding.record.result
     if result is None or result.spring is None or result.heights is None:
         return None
-    return Springs(np.asarray(embedding.attributes[result.heights], dtype=np.float64), result.spring)
+    return Springs(
+        np.asarray(embedding.attributes[result.heights], dtype=np.float64), result.spring
+    )
 
 
 def directed(embedding: Embedding) -> Springs:
     """The same; ``ValueError`` where there is none."""
     if (found := springs_of(embedding)) is None:
-        raise ValueError("the embedding has no directions: train it with directed=True (--directed)")
+        raise ValueError(
+            "the embedding has no directions: train it with directed=True (--directed)"
+        )
     return found
 
 
@@ -82,15 +93,21 @@ class TiesOf(NamedTuple):
     weights: Floats
 
 
-def ranking(embedding: Embedding, top: int | list[int] | None = None, by: RankedBy | None = None) -> Columns:
-    """The nodes from rank 1 on, or those of a list: node, label, rank, interval, scores, other ranks, attributes."""
+def ranking(
+    embedding: Embedding, top: int | list[int] | None = None, by: RankedBy | None = None
+) -> Columns:
+    """The nodes from rank 1 on, or those of a list: node, label, rank, interval, scores, other
+    ranks, attributes.
+    """
     by = by or ranked_by(embedding)
     check_choice("by", by, get_args(RankedBy))
     columns: dict[str, NDArray[np.generic]] = {**ranks_by(embedding, by)}
     if embedding.centrality is not None:
         columns["centrality"] = embedding.centrality.values
     columns |= {"delta": embedding.delta, **other_ranks(embedding, by)}
-    order = np.array(top) if isinstance(top, list) else np.argsort(columns["rank"], kind="stable")[:top]
+    order = (
+        np.array(top) if isinstance(top, list) else np.argsort(columns["rank"], kind="stable")[:top]
+    )
     found = names_at(embedding, order) | {name: column[order] for name, column in columns.items()}
     return with_attributes(found, embedding, order)
 
@@ -98,24 +115,34 @@ def ranking(embedding: Embedding, top: int | list[int] | None = None, by: Ranked
 def score_column(embedding: Embedding, by: RankedBy) -> str:
     """The column of `ranking` that holds the scores by which nodes are ranked."""
     result = embedding.record.result
-    return result.heights if by == "height" and result is not None and result.heights is not None else by
+    return (
+        result.heights
+        if by == "height" and result is not None and result.heights is not None
+        else by
+    )
 
 
 def ranked_by(embedding: Embedding) -> RankedBy:
-    """What ranks the nodes unless someone asks for something else: δ where the graph is not known."""
+    """What ranks the nodes unless someone asks for something else: δ where the graph is not
+    known.
+    """
     if embedding.is_directed:
         return "height"
     return "delta" if embedding.centrality is None else "centrality"
 
 
 def ranks_by(embedding: Embedding, by: RankedBy) -> dict[str, Ints]:
-    """The rank [n] of each node, and rank_low and rank_high [n], the ends of its interval, where it is an estimate."""
+    """The rank [n] of each node, and rank_low and rank_high [n], the ends of its interval, where it
+    is an estimate.
+    """
     if by == "height":
         return {"rank": ranks(directed(embedding).heights)}
     if by == "delta":
         return {"rank": ranks(-embedding.delta)}
     if (found := embedding.centrality) is None:
-        raise ValueError("the centrality needs the graph, which this embedding does not know: rank by delta")
+        raise ValueError(
+            "the centrality needs the graph, which this embedding does not know: rank by delta"
+        )
     if not found.errors.any():
         return {"rank": ranks(found.values)}
     low, high = (found.values + side * _NINE_TENTHS * found.errors for side in (-1.0, 1.0))
@@ -125,8 +152,14 @@ def ranks_by(embedding: Embedding, by: RankedBy) -> dict[str, Ints]:
 
 
 def other_ranks(embedding: Embedding, by: RankedBy) -> dict[str, Ints]:
-    """The ranks [n] by centrality and δ, but for the one that is asked for, and by other centralities of the graph."""
-    found = {} if embedding.centrality is None else {"centrality_rank": ranks(embedding.centrality.values)}
+    """The ranks [n] by centrality and δ, but for the one that is asked for, and by other
+    centralities of the graph.
+    """
+    found = (
+        {}
+        if embedding.centrality is None
+        else {"centrality_rank": ranks(embedding.centrality.values)}
+    )
     found["delta_rank"] = ranks(-embedding.delta)
     found.pop(f"{by}_rank", None)
     return found | embedding.other_ranks
@@ -141,7 +174,9 @@ def ranks_in_words(table: Columns) -> list[str]:
 
 
 def nearest(embedding: Embedding, row: int, k: int, way: Way | None = None) -> Columns:
-    """What is known of the k nearest nodes of one; with a ``way``, of the likeliest ends of ties from it, or to it."""
+    """What is known of the k nearest nodes of one; with a ``way``, of the likeliest ends of ties
+    from it, or to it.
+    """
     distances = embedding.distances_from(row)
     if way is not None:
         distances = directed(embedding).add(distances, row, way)
@@ -157,7 +192,10 @@ def nearest(embedding: Embedding, row: int, k: int, way: Way | None = None) -> C
 
 def rows_of(columns: Columns) -> Iterator[dict[str, object]]:
     """The rows of a table, of plain values."""
-    plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
+    plain = [
+        values.tolist() if isinstance(values, np.ndarray) else list(values)
+        for values in columns.values()
+    ]
     return (dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True))
 
 
@@ -177,7 +215,9 @@ def names_at(embedding: Embedding, order: Ints) -> Columns:
 
 
 def with_attributes(found: Columns, embedding: Embedding, order: Ints) -> Columns:
-    """A table of the nodes in some rows, and their attributes, under names that the table does not have."""
+    """A table of the nodes in some rows, and their attributes, under names that the table does not
+    have.
+    """
     names = free_names(list(embedding.attributes), list(found))
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
 
@@ -198,8 +238,14 @@ class NodeFinder:
             return self._rows[named[0]]
         if named:
             some = ", ".join(map(repr, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
-            raise KeyError(f"the label {node!r} is ambiguous: {len(named)} nodes have it ({some}); use an id")
-        hint = suggestion(node, map(str, self.names)) if isinstance(node, str) and len(self.names) <= _SEARCHED else ""
+            raise KeyError(
+                f"the label {node!r} is ambiguous: {len(named)} nodes have it ({some}); use an id"
+            )
+        hint = (
+            suggestion(node, map(str, self.names))
+            if isinstance(node, str) and len(self.names) <= _SEARCHED
+            else ""
+        )
         if not isinstance(node, str) and str(node) in self._rows:
             hint = f"; ids read from text are text: try {str(node)!r}"
         raise KeyError(f"no node {node!r} in this embedding{hint}")

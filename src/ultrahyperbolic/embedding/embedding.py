@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 class Embedding:
     """A point for each node of a graph, with the ids you gave it, in the order of the graph.
 
-    Wherever a method takes a node, give its id, or its label where only one node has it. ``embedding["34"]`` is the
-    point of a node [d], ``embedding[["34", "1"]]`` the points of several [k, d]; ``in``, ``len`` and iteration are
-    about ids, as in a dict. Distances are D_γ (Eq. 9) on curved spaces, and squared Euclidean distances on flat ones.
+    Wherever a method takes a node, give its id, or its label where only one node has it.
+    ``embedding["34"]`` is the point of a node [d], ``embedding[["34", "1"]]`` the points of several
+    [k, d]; ``in``, ``len`` and iteration are about ids, as in a dict. Distances are D_γ (Eq. 9) on
+    curved spaces, and squared Euclidean distances on flat ones.
     """
 
     ids: Sequence[Hashable]
@@ -52,15 +53,23 @@ class Embedding:
     manifold: ManifoldField = MANIFOLD
     """Where the points live. Give a `Geometry` if you like; ``space`` is what was given."""
     record: RunRecord = field(default_factory=RunRecord)
-    """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain data."""
+    """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain
+    data.
+    """
     graph: Graph | None = None
-    """The graph it was trained on. None after loading; `ties` is then what the folder holds of it."""
+    """The graph it was trained on. None after loading; `ties` is then what the folder holds of
+    it.
+    """
     popularity: Floats | None = None
-    """[n] an offset learnt for each node beside its point: the distance of two nodes is D_γ less that of both."""
+    """[n] an offset learnt for each node beside its point: the distance of two nodes is D_γ less
+    that of both.
+    """
     labels: Labels | None = None
     """A label for some or all ids; those of the graph unless given."""
     attributes: Attributes = field(default_factory=dict)
-    """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
+    """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph
+    unless given.
+    """
     if TYPE_CHECKING:
         space: Space = field(init=False)
     _nearest: ClassVar[Near | None] = None
@@ -71,12 +80,16 @@ class Embedding:
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
         if points.shape != (len(self.ids), self.space.ambient_dim):
-            raise ValueError(f"points must be [{len(self.ids)}, {self.space.ambient_dim}], got {points.shape}")
+            raise ValueError(
+                f"points must be [{len(self.ids)}, {self.space.ambient_dim}], got {points.shape}"
+            )
         if not isinstance(self.space, Geometry) or not self.space.holds(points):
             self.manifold.assert_point(tensor_of(points), name="points", tolerance=1e-8)
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
-        if (popularity := popularity_array({"popularity": self.popularity}, len(self.ids))) is not None:
+        if (
+            popularity := popularity_array({"popularity": self.popularity}, len(self.ids))
+        ) is not None:
             popularity.setflags(write=False)
             object.__setattr__(self, "popularity", popularity)
         if self.labels is None and self.graph is not None:
@@ -96,7 +109,9 @@ class Embedding:
         return self.rows.knows(node)
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
-        rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
+        rows = (
+            self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
+        )
         return np.asarray(self.points[rows])
 
     def __repr__(self) -> str:
@@ -125,50 +140,72 @@ class Embedding:
     def with_graph(self, graph: Graph) -> Self:
         """The same points with their graph, of the same nodes in the same order."""
         if list(graph.ids) != list(self.ids):
-            raise GraphError("the graph has other nodes than the embedding, or has them in another order")
-        return replace(self, manifold=self.space, graph=graph)  # without what was found of the points alone
+            raise GraphError(
+                "the graph has other nodes than the embedding, or has them in another order"
+            )
+        return replace(
+            self, manifold=self.space, graph=graph
+        )  # without what was found of the points alone
 
     def with_attributes(self, **columns: ArrayLike) -> Self:
-        """The same points with further columns, or others of the same name: one value per node, text or numbers."""
+        """The same points with further columns, or others of the same name: one value per node,
+        text or numbers.
+        """
         return self._with(attributes=as_attributes({**self.attributes, **columns}, len(self)))
 
     @cached_property
     def delta(self) -> Floats:
-        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes; see `ultrahyperbolic.evaluation.delta`."""
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes; see
+        `ultrahyperbolic.evaluation.delta`.
+        """
         return delta(self.points, self.space, self.graph, popularity=self.popularity)
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
-        """Rank of each node [n], 1 for the most central, or in a directed graph the highest; equal nodes share it."""
+        """Rank of each node [n], 1 for the most central, or in a directed graph the highest; equal
+        nodes share it.
+        """
         return answers.ranks_by(self, answers.ranked_by(self))["rank"]
 
     @cached_property
     def centrality(self) -> Centrality | None:
-        """Current-flow closeness of the nodes in the graph, with standard errors; None where the graph is not known."""
+        """Current-flow closeness of the nodes in the graph, with standard errors; None where the
+        graph is not known.
+        """
         return None if self.ties is None else centrality_of(self.ties)
 
     @cached_property
     def other_ranks(self) -> dict[str, NDArray[np.int64]]:
-        """The ranks [n] by strength, eigenvector centrality and PageRank; none where the graph is not known."""
+        """The ranks [n] by strength, eigenvector centrality and PageRank; none where the graph is
+        not known.
+        """
         return {} if self.ties is None else other_ranks(self.ties)
 
     def hierarchy(self, by: answers.RankedBy | None = None) -> pandas.DataFrame:
-        """The ranking, best first: node, label, rank, centrality, delta, ranks by other scores, and the attributes.
+        """The ranking, best first: node, label, rank, centrality, delta, ranks by other scores, and
+        the attributes.
 
-        Nodes rank ``by`` their ``"centrality"`` in the graph, in a directed graph by their ``"height"``, or by
-        ``"delta"``, as the paper does. Ranks have an interval, rank_low and rank_high, where they are estimates.
+        Nodes rank ``by`` their ``"centrality"`` in the graph, in a directed graph by their
+        ``"height"``, or by ``"delta"``, as the paper does. Ranks have an interval, rank_low and
+        rank_high, where they are estimates.
         """
         return forms.frame(answers.ranking(self, by=by))
 
     def distance(self, a: Hashable, b: Hashable) -> float:
-        """The distance between two nodes: D_γ less the popularity of both, where they have one; it can be negative."""
+        """The distance between two nodes: D_γ less the popularity of both, where they have one; it
+        can be negative.
+        """
         return float(self.distances(a)[self.index(b)])
 
     def distances(self, node: Hashable | None = None) -> Floats:
-        """Distances [n] of one node to all, or [n, n] of all to all, as of `distance`; 0 of a node to itself."""
+        """Distances [n] of one node to all, or [n, n] of all to all, as of `distance`; 0 of a node
+        to itself.
+        """
         if node is None:
             if len(self) > 10_000:
-                raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
+                raise MemoryError(
+                    f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors"
+                )
             return np.stack([self.distances_from(row) for row in range(len(self))])
         return self.distances_from(self.index(node))
 
@@ -184,28 +221,43 @@ class Embedding:
 
     @property
     def heights(self) -> Floats:
-        """[n] of a directed graph: ties point from higher nodes to lower ones; ``ValueError`` of an undirected one."""
+        """[n] of a directed graph: ties point from higher nodes to lower ones; ``ValueError`` of an
+        undirected one.
+        """
         return answers.directed(self).heights
 
     def scores(self, rows: Ints) -> Floats:
-        """[k, n] of a directed graph: how far the nodes in these rows are from having a tie to each node."""
-        return np.stack([answers.directed(self).add(self.distances_from(int(row)), int(row), "out") for row in rows])
+        """[k, n] of a directed graph: how far the nodes in these rows are from having a tie to each
+        node.
+        """
+        return np.stack(
+            [
+                answers.directed(self).add(self.distances_from(int(row)), int(row), "out")
+                for row in rows
+            ]
+        )
 
     def scores_in(self, rows: Ints) -> Floats:
         """[k, n] how far each node is from having a tie to the nodes in these rows."""
-        return np.stack([answers.directed(self).add(self.distances_from(int(row)), int(row), "in") for row in rows])
+        return np.stack(
+            [
+                answers.directed(self).add(self.distances_from(int(row)), int(row), "in")
+                for row in rows
+            ]
+        )
 
     def neighbors(
         self, node: Hashable | Iterable[Hashable], k: int = 10, *, way: answers.Way | None = None
     ) -> pandas.DataFrame:
-        """The k nodes nearest to a node: node, label, distance, weight, connected, and the attributes.
+        """The k nodes nearest to a node: node, label, distance, weight, connected, and the
+        attributes.
 
-        In a directed graph, ``way="out"`` asks for the likeliest ends of its ties, and ``"in"`` for the likeliest
-        origins of ties to it.
+        In a directed graph, ``way="out"`` asks for the likeliest ends of its ties, and ``"in"`` for
+        the likeliest origins of ties to it.
 
-        ``weight`` is that of the tie, 0 where there is none, and ``connected`` says whether there is one, where the
-        graph is known or was saved. Give a list for several nodes at once: a first column, ``of``, then says whose
-        neighbours each row shows.
+        ``weight`` is that of the tie, 0 where there is none, and ``connected`` says whether there
+        is one, where the graph is known or was saved. Give a list for several nodes at once: a
+        first column, ``of``, then says whose neighbours each row shows.
         """
         k = check_count("k", k, 1)
         if isinstance(node, Hashable):
@@ -216,7 +268,10 @@ class Embedding:
         import pandas as pd
 
         tables = [answers.nearest(self, row, k, way) for row in rows]
-        named = [{"of": [self.ids[row]] * len(table["node"])} | table for row, table in zip(rows, tables, strict=True)]
+        named = [
+            {"of": [self.ids[row]] * len(table["node"])} | table
+            for row, table in zip(rows, tables, strict=True)
+        ]
         return pd.concat(list(map(forms.frame, named)), ignore_index=True)
 
     def ties_of(self, row: int) -> TiesOf | None:
@@ -231,7 +286,9 @@ class Embedding:
 
     @cached_property
     def ties(self) -> Graph | None:
-        """The graph it was trained on, or after loading the ties that the folder holds; None where it holds none."""
+        """The graph it was trained on, or after loading the ties that the folder holds; None where
+        it holds none.
+        """
         if self.graph is not None or self._saved_ties is None:
             return self.graph
         return store.graph_of(self.ids, self._saved_ties)
@@ -239,57 +296,83 @@ class Embedding:
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node."""
         position, distances = self.index(node), self.distances(node)
-        return [self.ids[i] for i in np.argsort(distances, kind="stable") if distances[i] < distance and i != position]
+        return [
+            self.ids[i]
+            for i in np.argsort(distances, kind="stable")
+            if distances[i] < distance and i != position
+        ]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
-        """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks."""
+        """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in
+        blocks.
+        """
         found = self._nearest
         if found is None or not 1 <= k <= found.indices.shape[1]:
-            found = Near(*rows_of(self.points, self.space, k=check_k(k, len(self)), popularity=self.popularity)[1:3])
+            found = Near(
+                *rows_of(
+                    self.points, self.space, k=check_k(k, len(self)), popularity=self.popularity
+                )[1:3]
+            )
         return found.indices[:, :k], found.distances[:, :k]
 
     def remember(self, delta: Floats, nearest: Near | None) -> None:
-        """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought again."""
+        """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought
+        again.
+        """
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def cluster(self, by: Literal["graph", "map"] = "graph") -> NDArray[np.int64]:
-        """The community of each node [n], 0 for the largest: by the weighted ties of the graph, or by distances."""
+        """The community of each node [n], 0 for the largest: by the weighted ties of the graph, or
+        by distances.
+        """
         check_choice("by", by, ("graph", "map"))
         graph, recorded = self.ties, self.record.graph
         if by == "graph":
             if graph is None:
-                raise ValueError("the ties of this embedding are not known: find communities by='map'")
+                raise ValueError(
+                    "the ties of this embedding are not known: find communities by='map'"
+                )
             return communities(graph)
         ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self.points, self.space, pairs=ties, near=near, popularity=self.popularity)
 
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
-        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given.
+        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of``
+        others if given.
 
-        Landmarks are far from each other; of fewer than k nodes each is one. Popularity has no part in these distances;
-        where there is none the last column is left out.
+        Landmarks are far from each other; of fewer than k nodes each is one. Popularity has no part
+        in these distances; where there is none the last column is left out.
         """
-        of, rows = self if of is None else of, forms.landmarks(self.space, self.points, check_count("k", k, 1))
+        of, rows = (
+            self if of is None else of,
+            forms.landmarks(self.space, self.points, check_count("k", k, 1)),
+        )
         columns = [forms.roots(self.space, self.points[row], of.points) for row in rows]
         return np.column_stack(columns if of.popularity is None else [*columns, of.popularity])
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
     ) -> pandas.DataFrame:
-        """The k likeliest missing ties, each with its chance and a reason: `training.suggest.suggest`."""
+        """The k likeliest missing ties, each with its chance and a reason:
+        `training.suggest.suggest`.
+        """
         from ..training.suggest import suggest
 
         return suggest(self, k, node, graph=graph, quiet=quiet)
 
     def transform(self, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
-        """An embedding of new nodes alone, by their ties to these, which stay: see `training.place.place`."""
+        """An embedding of new nodes alone, by their ties to these, which stay: see
+        `training.place.place`.
+        """
         from ..training.place import place
 
         return place(self, ties, seed=seed, quiet=quiet)
 
     def index(self, node: Hashable) -> int:
-        """The row of a node, by its id, or by its label where only one node has it; ``KeyError`` otherwise."""
+        """The row of a node, by its id, or by its label where only one node has it; ``KeyError``
+        otherwise.
+        """
         return self.rows(node)
 
     @cached_property
@@ -298,51 +381,75 @@ class Embedding:
         return NodeFinder(self.ids, self.labels)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is known of the nodes."""
+        """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is
+        known of the nodes.
+        """
         return forms.to_pandas(self)
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph, or its nodes where it is not known, with ``point``, ``delta``, ``rank`` and what else is known."""
+        """The graph, or its nodes where it is not known, with ``point``, ``delta``, ``rank`` and
+        what else is known.
+        """
         return forms.to_networkx(self)
 
     def evaluate(self, graph: object | None = None, *, progress: bool = False) -> dict[str, float]:
-        """All measures of these points (``docs/measures.md``), by their graph, or by anything that `as_graph` takes."""
+        """All measures of these points (``docs/measures.md``), by their graph, or by anything that
+        `as_graph` takes.
+        """
         data = self.graph if graph is None else as_graph(graph)
         if data is None:
             raise ValueError("measuring needs the graph: pass graph=")
         if strangers := [node for node in data.ids if not self.rows.has_id(node)]:
-            raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
+            raise GraphError(
+                f"{len(strangers)} nodes of the graph are not in the embedding, such as "
+                f"{strangers[0]!r}"
+            )
         whole = data.with_nodes(self.ids)
-        found = evaluate(whole, self.points, self.space, progress=progress, popularity=self.popularity)
+        found = evaluate(
+            whole, self.points, self.space, progress=progress, popularity=self.popularity
+        )
         return found | forms.measures_of_directions(self, whole)
 
     def plot(self, **options: Any) -> Any:
-        """The map of the report as a figure of matplotlib, with the options of `ultrahyperbolic.plot.plot_map`."""
+        """The map of the report as a figure of matplotlib, with the options of
+        `ultrahyperbolic.plot.plot_map`.
+        """
         from ..plot import plot_map
 
         return plot_map(self, **options)
 
     def report(self, file: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the HTML report to a file or into a folder: `ultrahyperbolic.report.write_report` has the options."""
+        """Write the HTML report to a file or into a folder: `ultrahyperbolic.report.write_report`
+        has the options.
+        """
         from ..report import write_report
 
         return write_report(self, file, **options)
 
     _repr_html_ = forms.to_html  # what a notebook shows
 
-    def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> tuple[list[Path], list[str]]:
-        """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
+    def export(
+        self, path: str | os.PathLike[str], format: Format, **options: Any
+    ) -> tuple[list[Path], list[str]]:
+        """Write files for another viewer; returns the files and remarks. ``options`` are those of
+        ``export``.
+        """
         from ..export.viewers import export
 
         return export(self, path, format, **options)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write a folder with ``embedding.parquet``, which anything that reads Parquet can read, and ``run.json``.
+        """Write a folder with ``embedding.parquet``, which anything that reads Parquet can read,
+        and ``run.json``.
 
-        It writes both files or neither; of several processes, the last one wins. Each file carries the sha256 of its
-        content. A ``report.html`` in the folder is removed, because it shows other points; `report` writes a new one.
+        It writes both files or neither; of several processes, the last one wins. Each file carries
+        the sha256 of its content. A ``report.html`` in the folder is removed, because it shows
+        other points; `report` writes a new one.
         """
-        table, path = self._table, store.prepare_folder(folder, overwrite=overwrite)  # what is refused makes no folder
+        table, path = (
+            self._table,
+            store.prepare_folder(folder, overwrite=overwrite),
+        )  # what is refused makes no folder
         store.save(path, table, self.rank, self.record)
         return path
 
@@ -355,7 +462,8 @@ class Embedding:
         geometry = described(self.space)
         if geometry is None:
             raise TypeError(
-                f"only pseudo-hyperboloids, flat space and products of them can be saved, not {self.manifold}"
+                "only pseudo-hyperboloids, flat space and products of them can be saved, not "
+                f"{self.manifold}"
             )
         return store.Table(
             self.ids,
@@ -380,7 +488,9 @@ class Embedding:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
+        """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not
+        what was written.
+        """
         embedding, table, record = store.load(Path(folder), cls._of_table)
         embedding = embedding.with_record(record)
         # Where cached_property keeps it: the sums are not taken again.

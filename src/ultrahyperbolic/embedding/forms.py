@@ -1,4 +1,6 @@
-"""An embedding as tables and graphs for other libraries, as a notebook shows it, and measured by directions."""
+"""An embedding as tables and graphs for other libraries, as a notebook shows it, and measured by
+directions.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from .embedding import Embedding
 
 _TOP = 5  # nodes that a notebook shows
-# Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
+# Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless
+# they are known.
 _SUMMED_NODES = 5000
 
 
@@ -46,15 +49,22 @@ def frame(columns: Columns) -> pandas.DataFrame:
     plain: dict[str, object] = dict(columns)
     for name in ("of", "node"):
         ids = columns.get(name, [])
-        if not (all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids)):
-            plain[name] = pd.Series(list(ids), dtype=object)  # of tuples, say, which a data frame takes for a table
+        if not (
+            all(isinstance(node, str) for node in ids)
+            or all(type(node) in (int, float) for node in ids)
+        ):
+            plain[name] = pd.Series(
+                list(ids), dtype=object
+            )  # of tuples, say, which a data frame takes for a table
     return pd.DataFrame(plain)
 
 
 def to_pandas(embedding: Embedding) -> pandas.DataFrame:
     """One row per node, in the order of the graph."""
     rows = np.arange(len(embedding))
-    columns = names_at(embedding, rows) | {f"x{k}": embedding.points[:, k] for k in range(embedding.points.shape[1])}
+    columns = names_at(embedding, rows) | {
+        f"x{k}": embedding.points[:, k] for k in range(embedding.points.shape[1])
+    }
     return frame(with_attributes(columns | _scores(embedding), embedding, rows))
 
 
@@ -71,7 +81,10 @@ def to_networkx(embedding: Embedding) -> networkx.Graph:
     import networkx as nx
 
     result = nx.Graph() if embedding.graph is None else embedding.graph.to_networkx()
-    own: Columns = {"label": label_texts(embedding.ids, embedding.labels), "point": embedding.points}
+    own: Columns = {
+        "label": label_texts(embedding.ids, embedding.labels),
+        "point": embedding.points,
+    }
     table = with_attributes(own | _scores(embedding), embedding, np.arange(len(embedding)))
     for node, known in zip(embedding.ids, rows_of(table), strict=True):
         label = known.pop("label")
@@ -82,17 +95,23 @@ def to_networkx(embedding: Embedding) -> networkx.Graph:
 
 
 def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, float]:
-    """The measures by the directions of ties, of nodes in the same order; none where ties have no directions."""
+    """The measures by the directions of ties, of nodes in the same order; none where ties have no
+    directions.
+    """
     if not (embedding.is_directed and graph.is_directed):
         return {}
     arcs, weights = graph.arcs
-    found = directed_measures(embedding.scores, embedding.scores_in, arcs, weights, embedding.heights)
+    found = directed_measures(
+        embedding.scores, embedding.scores_in, arcs, weights, embedding.heights
+    )
     whole = flow(graph.n_nodes, arcs, weights)
     return found | {"circulation": whole.circulation, "incoherence": whole.incoherence}
 
 
 def landmarks(manifold: Space, points: Floats, k: int) -> Ints:
-    """The rows of at most k points that are far from each other, each the farthest from those before it."""
+    """The rows of at most k points that are far from each other, each the farthest from those
+    before it.
+    """
     chosen, far = [int(roots(manifold, points[0], points).argmax())], np.full(len(points), np.inf)
     while len(chosen) < min(k, len(points)):
         far = np.minimum(far, roots(manifold, points[chosen[-1]], points))
@@ -107,7 +126,9 @@ def roots(manifold: Space, here: Floats, there: Floats) -> Floats:
 
 
 def to_html(embedding: Embedding) -> str:
-    """A small table, with no script and nothing to load: geometry, training, measures and the most central nodes."""
+    """A small table, with no script and nothing to load: geometry, training, measures and the most
+    central nodes.
+    """
     geometry = embedding.geometry
     where = escape(str(embedding.manifold)) if geometry is None else geometry.markup
     if geometry is not None and not geometry.is_flat:
@@ -120,7 +141,11 @@ def to_html(embedding: Embedding) -> str:
         rows.append(("training", text(f"seed {record.seed}: {record.stopped.text}")))
     if record.result is not None and record.result.best_loss is not None:
         rows.append(("best loss", f"{record.result.best_loss:.6g}"))
-    rows += [(words, f"{measures[name]:.4g}") for name, words in islice(MEANINGS.items(), 6) if name in measures]
+    rows += [
+        (words, f"{measures[name]:.4g}")
+        for name, words in islice(MEANINGS.items(), 6)
+        if name in measures
+    ]
     rows += [("note", escape(words)) for words in reservations(measures)]
     parts = [html_table("Embedding", rows)]
     if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):

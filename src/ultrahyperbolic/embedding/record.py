@@ -1,4 +1,6 @@
-"""How an embedding was made, as ``run.json`` keeps it; what does not have the type it should is left out."""
+"""How an embedding was made, as ``run.json`` keeps it; what does not have the type it should is
+left out.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,24 @@ class _Record:
     def to_json(self) -> dict[str, Json]:
         """Plain data."""
         left_out = self._rare if self._rare and getattr(self, self._rare[0]) is None else ()
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out}
+        return {
+            f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Self | None:
-        """The reverse; what has another type than it should is left out. None where something is missing."""
+        """The reverse; what has another type than it should is left out. None where something is
+        missing.
+        """
         make: Callable[..., Self] = cls
-        found = {f.name: _READERS[str(f.type).removesuffix(" | None")](data.get(f.name)) for f in fields(cls)}
+        found = {
+            f.name: _READERS[str(f.type).removesuffix(" | None")](data.get(f.name))
+            for f in fields(cls)
+        }
         known = {name: value for name, value in found.items() if value is not None}
-        needed = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
+        needed = {
+            f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING
+        }
         return make(**known) if needed <= known.keys() else None
 
 
@@ -55,7 +66,9 @@ class GraphRecord(_Record):
     """Where the file was, from the root; None of a data set."""
     data_set: str | None = None
     reading: Mapping[str, Json] | None = None
-    """The options it was read with, paths from the root; None for a graph that the command did not read."""
+    """The options it was read with, paths from the root; None for a graph that the command did not
+    read.
+    """
     _rare = ("reading", "file", "data_set")
 
 
@@ -130,7 +143,9 @@ class RunRecord(_Record):
     select: Mapping[str, Json] | None = None
     """How the geometry was chosen, where it was."""
     suggest: Mapping[str, Json] | None = None
-    """What was learnt from held-out ties of the chance that near nodes should be tied, where it was."""
+    """What was learnt from held-out ties of the chance that near nodes should be tied, where it
+    was.
+    """
     reading: Mapping[str, Json] | None = None
     """The options of reading the graph, as they were given."""
     command: str | None = None
@@ -149,7 +164,10 @@ class RunRecord(_Record):
 
     def to_json(self) -> dict[str, Json]:
         """Plain data; nothing for an embedding of which nothing is known."""
-        known = {**super().to_json(), "loss_every": self.loss_every if self.loss or self.config is not None else None}
+        known = {
+            **super().to_json(),
+            "loss_every": self.loss_every if self.loss or self.config is not None else None,
+        }
         always = () if self.config is None else ("loss", "stopped", "measures")
         found: dict[str, Json] = {**self.other}
         for name, value in known.items():
@@ -196,7 +214,9 @@ def _number(value: Json) -> float | None:
 
 def _each(read: Callable[[Json], T | None]) -> Callable[[Json], dict[str, T]]:
     """Reads a mapping, without the values that are of another type."""
-    return lambda data: {k: found for k, v in (_mapping(data) or {}).items() if (found := read(v)) is not None}
+    return lambda data: {
+        k: found for k, v in (_mapping(data) or {}).items() if (found := read(v)) is not None
+    }
 
 
 def _inner(kind: type[_Record]) -> Callable[[Json], _Record | None]:
@@ -212,9 +232,13 @@ _READERS: dict[str, Callable[[Json], Any]] = {
     "Mapping[str, str]": _each(_text),
     "Mapping[str, int]": _each(_integer),
     "Mapping[str, float]": _each(_number),
-    "Sequence[float | None]": lambda data: tuple(map(_number, data)) if isinstance(data, list) else None,
+    "Sequence[float | None]": lambda data: (
+        tuple(map(_number, data)) if isinstance(data, list) else None
+    ),
     "Sequence[Mapping[str, Json]]": lambda data: (
-        [each for each in data if isinstance(each, Mapping)] or None if isinstance(data, list) else None
+        [each for each in data if isinstance(each, Mapping)] or None
+        if isinstance(data, list)
+        else None
     ),
     "Ending": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
     **{kind.__name__: _inner(kind) for kind in (GraphRecord, Training, Result, Timing)},

@@ -1,4 +1,6 @@
-"""The folder of an embedding: ``embedding.parquet`` and ``run.json``, both or none, each with its sha256."""
+"""The folder of an embedding: ``embedding.parquet`` and ``run.json``, both or none, each with its
+sha256.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,28 @@ TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")  # which versions up to 0.2 wrote
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
 _CENTRALITY = ("centrality", "centrality_error")
-_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS, *_CENTRALITY}
+_OWN = {
+    "node",
+    "delta",
+    "rank",
+    *_RANK_ENDS,
+    _POPULARITY,
+    _LABEL,
+    _TIES,
+    _TIE_WEIGHTS,
+    *_CENTRALITY,
+}
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
-_NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
-_MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
+_NO_EMBEDDING = (
+    OSError,
+    KeyError,
+    TypeError,
+    ValueError,
+    RecursionError,
+)  # what a damaged table may raise
+_MOST_TIES = (
+    5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
+)
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
 
 
@@ -43,12 +63,18 @@ class TieTexts(NamedTuple):
 
     rows: Sequence[str]  # [n] the rows of the nodes that each node is tied to, ascending
     weights: Sequence[str] | None
-    """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
+    """[n] the weights of those ties, in the same order; None in a folder that does not hold
+    them.
+    """
 
     def of(self, row: int) -> TiesOf:
         """The ties of the node in a row, of weight 1 where weights were not kept."""
         nodes = np.array(self.rows[row].split(), dtype=np.int64)
-        weights = np.ones(len(nodes)) if self.weights is None else np.array(self.weights[row].split(), dtype=np.float64)
+        weights = (
+            np.ones(len(nodes))
+            if self.weights is None
+            else np.array(self.weights[row].split(), dtype=np.float64)
+        )
         return TiesOf(nodes, weights)
 
 
@@ -74,30 +100,45 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
 
     texts, about = _about(table)
     known: dict[str, Sequence[str] | NDArray[np.generic]] = {"node": texts}
-    known |= {f"x{k}": column for k, column in enumerate(table.points.T)} | {"delta": table.delta, "rank": rank}
+    known |= {f"x{k}": column for k, column in enumerate(table.points.T)} | {
+        "delta": table.delta,
+        "rank": rank,
+    }
     if table.popularity is not None:
         known[_POPULARITY] = table.popularity
     known |= _extras(table)
-    columns = {name: as_numbers(of) if isinstance(of, np.ndarray) else _texts(of) for name, of in known.items()}
+    columns = {
+        name: as_numbers(of) if isinstance(of, np.ndarray) else _texts(of)
+        for name, of in known.items()
+    }
     content = pa.table(columns, metadata={_ABOUT: json.dumps(about)})
     sealed = files.sealed_json(record.to_json() | {_OF: about[files.SEAL]})
     files.replace_files(
-        folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)}
+        folder,
+        {
+            TABLE: lambda file: pq.write_table(content, file),
+            RECORD: lambda file: file.write(sealed),
+        },
     )
     (folder / REPORT).unlink(missing_ok=True)
 
 
-# Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
+# Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask
+# if they are series.
 
 
 def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
-    """The columns that earlier versions did not know: labels, attributes and ties, by the name of their column."""
+    """The columns that earlier versions did not know: labels, attributes and ties, by the name of
+    their column.
+    """
     found: dict[str, Sequence[str] | NDArray[np.generic]] = {}
     if table.labels:
         found[_LABEL] = [_clean(text) for text in label_texts(table.ids, table.labels)]
     columns = attribute_columns(table)
     for name, values in table.attributes.items():
-        found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
+        found[columns[name]] = (
+            [_clean(text) for text in values] if values.dtype == object else values
+        )
     if table.tie_texts is not None:
         found[_TIES] = table.tie_texts.rows
         if table.tie_texts.weights is not None:
@@ -108,8 +149,12 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
 
 
 def attribute_columns(table: Table) -> dict[str, str]:
-    """The column of the table in which each attribute is kept: its own name, unless the table has that already."""
-    return free_names(list(table.attributes), _OWN | {f"x{k}" for k in range(table.points.shape[1])})
+    """The column of the table in which each attribute is kept: its own name, unless the table has
+    that already.
+    """
+    return free_names(
+        list(table.attributes), _OWN | {f"x{k}" for k in range(table.points.shape[1])}
+    )
 
 
 def _clean(text: object) -> str:
@@ -130,13 +175,17 @@ def _texts(values: Sequence[str]) -> pyarrow.Array:
 
 
 def write_record(folder: Path, record: RunRecord, table: Table | None = None) -> None:
-    """Write ``run.json`` alone: of the points that the folder holds, or of a training that has none yet."""
+    """Write ``run.json`` alone: of the points that the folder holds, or of a training that has none
+    yet.
+    """
     of = {} if table is None else {_OF: _about(table)[1][files.SEAL]}
     files.replace_file(folder / RECORD, files.sealed_json(record.to_json() | of))
 
 
 def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]:
-    """What ``make`` makes of what `save` wrote, and that; ``ValueError`` where a file is not what was written."""
+    """What ``make`` makes of what `save` wrote, and that; ``ValueError`` where a file is not what
+    was written.
+    """
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
@@ -148,12 +197,17 @@ def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]
             if seen != _stamps(folder):  # another was saved while it was read
                 continue
             reason = str(error).removeprefix(f"{folder / TABLE}: ")
-            raise ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}") from None
+            raise ValueError(
+                f"{folder / TABLE} is not an embedding of this package: {reason}"
+            ) from None
         found = _record_of(folder, seal)
         if found is not None:
             return made, table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
-            raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
+            raise ValueError(
+                f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or "
+                "remove it"
+            )
 
 
 def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
@@ -162,9 +216,15 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; name a folder for the embedding")
     if path.is_dir() and not overwrite:
-        what = "an embedding already" if (path / TABLE).exists() else f"a {RECORD} that no training began with"
+        what = (
+            "an embedding already"
+            if (path / TABLE).exists()
+            else f"a {RECORD} that no training began with"
+        )
         if (path / TABLE).exists() or ((path / RECORD).exists() and not _is_begun(path)):
-            raise FileExistsError(f"{path} holds {what}: name another folder, or overwrite it (--overwrite)")
+            raise FileExistsError(
+                f"{path} holds {what}: name another folder, or overwrite it (--overwrite)"
+            )
     path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -181,7 +241,9 @@ def _is_begun(folder: Path) -> bool:
 
 
 def finish_save(folder: Path) -> None:
-    """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
+    """Complete a save that was killed between its two renames, where there is one; nobody may be
+    saving there.
+    """
     with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # loading it will say so
         found = _record_of(folder, _read_table(folder / TABLE)[-1])
@@ -194,7 +256,10 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
     is_text = all(isinstance(node, str) for node in table.ids)
     texts = [str(node) if is_text else json.dumps(files.id_as_json(node)) for node in table.ids]
-    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": "text" if is_text else "json"}
+    about: dict[str, Json] = {
+        "manifold": dict(table.manifold),
+        "ids": "text" if is_text else "json",
+    }
     if table.attributes:
         about["attributes"] = {column: name for name, column in attribute_columns(table).items()}
     if extras := _extras(table):
@@ -206,16 +271,23 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
 
 def _digest_of_column(values: Sequence[str] | NDArray[np.generic]) -> str:
     is_numeric = isinstance(values, np.ndarray) and values.dtype != object
-    arrays = [np.asarray(values)] if is_numeric else files.texts_as_arrays([str(value) for value in values])
+    arrays = (
+        [np.asarray(values)]
+        if is_numeric
+        else files.texts_as_arrays([str(value) for value in values])
+    )
     return files.digest_of({}, arrays)
 
 
 def _digest(about: Mapping[str, Json], texts: Sequence[str], *arrays: Floats | Ints | None) -> str:
-    return files.digest_of(about, [*files.texts_as_arrays(texts), *(array for array in arrays if array is not None)])
+    return files.digest_of(
+        about, [*files.texts_as_arrays(texts), *(array for array in arrays if array is not None)]
+    )
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:
-    """The record that was saved with a table, and its file; None where there is one of another table alone.
+    """The record that was saved with a table, and its file; None where there is one of another
+    table alone.
 
     A process that is killed between the two renames of a save leaves it under its temporary name.
     """
@@ -246,15 +318,25 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
         about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
         width = Geometry.from_json(about["manifold"]).ambient_dim
         if width > len(schema.names):
-            raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
+            raise ValueError(
+                f"its manifold has {width} coordinates, and it has {len(schema.names)} columns"
+            )
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
         numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
-        kinds: dict[str, tuple[str, ...]] = dict.fromkeys(_mapping(about, "columns"), ("string", "double", "int64"))
-        kinds |= {"node": ("string",)} | dict.fromkeys(numbers, ("double",)) | dict.fromkeys(ends, ("int64",))
+        kinds: dict[str, tuple[str, ...]] = dict.fromkeys(
+            _mapping(about, "columns"), ("string", "double", "int64")
+        )
+        kinds |= (
+            {"node": ("string",)}
+            | dict.fromkeys(numbers, ("double",))
+            | dict.fromkeys(ends, ("int64",))
+        )
         for name, wanted in kinds.items():
             if str(schema.field(name).type) not in wanted:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {' or '.join(wanted)}")
+                raise ValueError(
+                    f"the column {name} holds {schema.field(name).type}, not {' or '.join(wanted)}"
+                )
         return list(kinds)
 
     from ..graph.parquet import read_parquet
@@ -275,8 +357,12 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     elif seal != _digest(about, texts, points, delta, rank_ends, popularity):
         raise ValueError("its content is not what was written: its sha256 differs")
     if not np.isfinite(delta).all() or (popularity is None and (delta < 0).any()):
-        raise ValueError("delta, a sum of distances, must be finite and, without popularity, not negative")
-    ids: list[Hashable] = [files.id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts]
+        raise ValueError(
+            "delta, a sum of distances, must be finite and, without popularity, not negative"
+        )
+    ids: list[Hashable] = [
+        files.id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts
+    ]
     if len(set(ids)) < len(ids):
         raise ValueError("two nodes have one id")
     manifold = _mapping(about, "manifold")
@@ -287,7 +373,9 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
 ) -> tuple[Labels | None, Attributes, TieTexts | None, Centrality | None]:
-    """What `_extras` wrote, as far as it is there; ``ValueError`` where a column is not what was written."""
+    """What `_extras` wrote, as far as it is there; ``ValueError`` where a column is not what was
+    written.
+    """
     names = _mapping(about, "attributes")
     labels: Labels | None = None
     ties: dict[str, list[str]] = {}
@@ -305,12 +393,23 @@ def _read_extras(
             scores[column] = values
         else:
             attributes[str(names.get(column, column))] = values
-    centrality = Centrality(*(scores[name] for name in _CENTRALITY)) if len(scores) == len(_CENTRALITY) else None
-    return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None, centrality
+    centrality = (
+        Centrality(*(scores[name] for name in _CENTRALITY))
+        if len(scores) == len(_CENTRALITY)
+        else None
+    )
+    return (
+        labels,
+        attributes,
+        TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None,
+        centrality,
+    )
 
 
 def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:
-    """A column without gaps, copied: numbers, or text as objects. Pyarrow's own ``to_numpy`` would import pandas."""
+    """A column without gaps, copied: numbers, or text as objects. Pyarrow's own ``to_numpy`` would
+    import pandas.
+    """
     column = table.column(name)
     if str(column.type) == "string":
         texts = np.empty(len(column), dtype=object)
@@ -318,7 +417,9 @@ def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:
         return texts
     dtype = np.dtype(np.float64 if str(column.type) == "double" else np.int64)
     whole = column.combine_chunks()
-    return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize).copy()
+    return np.frombuffer(
+        whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize
+    ).copy()
 
 
 def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:
@@ -347,9 +448,13 @@ def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
 
     # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
     texts = as_numbers(values).cast(pa.string())
-    begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
+    begins = pa.Array.from_buffers(
+        pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))]
+    )
     # From a text of Python's pyarrow would import pandas, to ask if it is missing.
-    blank = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], dtype=np.int32)), pa.py_buffer(b" "))[0]
+    blank = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, 1], dtype=np.int32)), pa.py_buffer(b" ")
+    )[0]
     found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), blank).to_pylist()
     return found
 
@@ -359,7 +464,11 @@ def graph_of(ids: Sequence[Hashable], ties: TieTexts) -> Graph:
     first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
     second = np.array(" ".join(ties.rows).split(), dtype=np.int64)
     once = first < second
-    weights = None if ties.weights is None else np.array(" ".join(ties.weights).split(), dtype=np.float64)[once]
+    weights = (
+        None
+        if ties.weights is None
+        else np.array(" ".join(ties.weights).split(), dtype=np.float64)[once]
+    )
     return Graph.from_arrays(first[once], second[once], weights, ids=ids)
 
 
@@ -368,4 +477,6 @@ def as_numbers(values: NDArray[np.generic]) -> pyarrow.Array:
     import pyarrow as pa
 
     kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+    return pa.Array.from_buffers(
+        kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]
+    )

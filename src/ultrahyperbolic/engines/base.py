@@ -1,4 +1,6 @@
-"""Engines: what advances a batch of runs by many iterations at once; each run is the same alone, bit for bit."""
+"""Engines: what advances a batch of runs by many iterations at once; each run is the same alone,
+bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,18 @@ if TYPE_CHECKING:
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
-# Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts of them.
+# Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts
+# of them.
 EXACT_NODES, EXACT_NODES_ON_CUDA = 20_000, 200_000
-# Approximate number of nodes each node is compared with in an iteration that looks at a part of the pairs.
+# Approximate number of nodes each node is compared with in an iteration that looks at a part of the
+# pairs.
 MEETS = 192
-# ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
+# ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go
+# there.
 FARTHEST = 1e16
-# The share of its offset that a node loses in an iteration, per longest move in units of the radius, and at most. One
-# factor bounds the moves of all offsets, so that beside a hub others would hardly lose what a chance meeting gave them.
+# The share of its offset that a node loses in an iteration, per longest move in units of the
+# radius, and at most. One factor bounds the moves of all offsets, so that beside a hub others would
+# hardly lose what a chance meeting gave them.
 FADING, FASTEST_FADING = 4.0, 0.5
 
 Keep = Literal["best", "last"]
@@ -46,13 +52,27 @@ DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
-FIELDS = ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale", "reach", "spring")
+FIELDS = (
+    "best_loss",
+    "best_iteration",
+    "dropped",
+    "done_at",
+    "longest",
+    "shortest",
+    "step_scale",
+    "reach",
+    "spring",
+)
 RECORD = np.dtype([(name, np.float64) for name in FIELDS])
-"""What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1), the iteration at which
-it was done (or -1), the longest edge and the shortest other pair, what its steps are multiplied by, and what the bound
-on its moves is: 1, or where moves are relative the spread of its points; and κ of a directed graph's springs."""
+"""What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1),
+the iteration at which it was done (or -1), the longest edge and the shortest other pair, what its
+steps are multiplied by, and what the bound on its moves is: 1, or where moves are relative the
+spread of its points; and κ of a directed graph's springs.
+"""
 # Kernels are given a record as a row of numbers: the column of each field.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE, REACH, SPRING = range(len(FIELDS))
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE, REACH, SPRING = range(
+    len(FIELDS)
+)
 
 
 @dataclass(frozen=True)
@@ -69,14 +89,19 @@ class Schedule:
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
     parts: int = 1
-    """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then counts ``parts``
-    times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration mod parts. On a GPU cells are square.
-    Small graphs are looked at whole."""
+    """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then
+    counts ``parts`` times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration
+    mod parts. On a GPU cells are square. Small graphs are looked at whole.
+    """
 
     def __post_init__(self) -> None:
-        lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}
+        lengths = {
+            len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)
+        }
         if len(lengths) != 1:
-            raise ValueError(f"the arrays of a schedule must have one length, got {sorted(lengths)}")
+            raise ValueError(
+                f"the arrays of a schedule must have one length, got {sorted(lengths)}"
+            )
 
     def __len__(self) -> int:
         return len(self.temperature)
@@ -88,12 +113,26 @@ class Schedule:
 
     @classmethod
     def constant(
-        cls, iterations: int, *, temperature: float, step: float, max_step: float = math.inf, epsilon: float = 0.1,
-        drop_below: float = -math.inf, drop_factor: float = 1.0,
-    ) -> Schedule:  # fmt: skip
+        cls,
+        iterations: int,
+        *,
+        temperature: float,
+        step: float,
+        max_step: float = math.inf,
+        epsilon: float = 0.1,
+        drop_below: float = -math.inf,
+        drop_factor: float = 1.0,
+    ) -> Schedule:
         """The same values at every iteration."""
         every = np.ones(iterations)
-        return cls(every * temperature, every * epsilon, every * step, every * max_step, drop_below, drop_factor)
+        return cls(
+            every * temperature,
+            every * epsilon,
+            every * step,
+            every * max_step,
+            drop_below,
+            drop_factor,
+        )
 
 
 @dataclass(frozen=True)
@@ -111,13 +150,17 @@ class RunSpec:
     scope: Scope = "graph"
     """An edge is compared with all weaker pairs of the graph, or with those of its two ends."""
     popularity: bool = False
-    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
+    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i
+    - a_j.
+    """
     seed: int = 0
     """What is drawn at an iteration follows from this and its number."""
     centrality: float = 0.0
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
     sample: SampleSizes | None = None
-    """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
+    """How much an iteration looks at where it draws samples; None for what suits the graph and the
+    device.
+    """
     if TYPE_CHECKING:
         space: Space = field(init=False)
 
@@ -129,7 +172,8 @@ class RunSpec:
         object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
         if self.dissimilarity == "distance" and not self.space.joins_all_pairs:
             raise ValueError(
-                f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
+                "dissimilarity 'distance' is the length of a geodesic, which does not join every "
+                "pair of "
                 f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
             )
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
@@ -138,13 +182,19 @@ class RunSpec:
 
     @property
     def settled(self) -> int:
-        """The first iteration from which on the loss is one function, so that the lowest can be kept."""
+        """The first iteration from which on the loss is one function, so that the lowest can be
+        kept.
+        """
         if self.keep == "last":
             return len(self.schedule)
         # A schedule between two equal ends differs from them by rounding.
-        same = np.isclose(self.schedule.temperature, self.schedule.temperature[-1], rtol=1e-12, atol=0.0)
+        same = np.isclose(
+            self.schedule.temperature, self.schedule.temperature[-1], rtol=1e-12, atol=0.0
+        )
         if self.dissimilarity == "smoothed":
-            same &= np.isclose(self.schedule.epsilon, self.schedule.epsilon[-1], rtol=1e-12, atol=0.0)
+            same &= np.isclose(
+                self.schedule.epsilon, self.schedule.epsilon[-1], rtol=1e-12, atol=0.0
+            )
         return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
 
@@ -174,7 +224,9 @@ class BatchState:
     best_offsets: Floats
     """[B, n] those of the best points."""
     rested: NDArray[np.int64]
-    """[B] after how many iterations a run came to rest, because its last steps gained nothing; -1 while it moves."""
+    """[B] after how many iterations a run came to rest, because its last steps gained nothing; -1
+    while it moves.
+    """
     iteration: int = 0
     stopped: Ending | None = None
     """That there is nothing more to gain, where that was found."""
@@ -183,13 +235,23 @@ class BatchState:
     def start(cls, starts: Sequence[Floats]) -> BatchState:
         """A batch from the starting points [n, d_b] of its runs."""
         width = max(points.shape[1] for points in starts)
-        stacked = np.stack([np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts])
+        stacked = np.stack(
+            [np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts]
+        )
         fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0, 1.0, 0.0), dtype=RECORD)
         record, none = np.repeat(fresh, len(starts)), np.zeros(len(starts), dtype=np.int64)
         offsets = np.zeros(stacked.shape[:2])
         return cls(
-            stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy(), none - 1
-        )  # fmt: skip
+            stacked.copy(),
+            stacked.copy(),
+            stacked.copy(),
+            record,
+            none,
+            none.copy(),
+            offsets,
+            offsets.copy(),
+            none - 1,
+        )
 
     def reordered(self, order: NDArray[np.int64]) -> BatchState:
         """A copy with node ``order[k]`` in place k."""
@@ -226,7 +288,9 @@ class BatchState:
 
     @property
     def rows(self) -> Floats:
-        """[B, fields] the record as plain numbers, in the same memory: what kernels and files are given."""
+        """[B, fields] the record as plain numbers, in the same memory: what kernels and files are
+        given.
+        """
         return self.record.view(np.float64).reshape(len(self.record), len(FIELDS))
 
 
@@ -248,7 +312,9 @@ class Evaluation(NamedTuple):
     def zeros(cls, state: BatchState) -> Evaluation:
         """Room for that of a batch."""
         loss, longest, shortest = np.zeros((3, state.runs))
-        return cls(loss, np.zeros_like(state.points), longest, shortest, np.zeros_like(state.offsets))
+        return cls(
+            loss, np.zeros_like(state.points), longest, shortest, np.zeros_like(state.offsets)
+        )
 
 
 class Problem(NamedTuple):
@@ -274,7 +340,9 @@ class Machine:
     """Where a batch is computed: what was asked for, or what that came to."""
 
     device: str | torch.device | None = None
-    """``"cpu"`` or ``"cuda"``; None for the CPU, or CUDA where there is one and the graph is large."""
+    """``"cpu"`` or ``"cuda"``; None for the CPU, or CUDA where there is one and the graph is
+    large.
+    """
     backend: Backend = "auto"
     """The name of an engine; ``"auto"`` for the fastest that the device has."""
     threads: int | None = None
@@ -320,14 +388,20 @@ class Engine(ABC):
 
     @abstractmethod
     def advance(self, state: BatchState, iterations: int) -> Floats:
-        """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
+        """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was
+        done before.
+        """
 
     @abstractmethod
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
+        """The objective at the points of a batch, under the schedule of its iteration, without
+        moving them.
+        """
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
-        """The same as a function for a series of states, which may remember of one what serves the next."""
+        """The same as a function for a series of states, which may remember of one what serves the
+        next.
+        """
         return self.evaluate
 
     def close(self) -> None:  # noqa: B027  # most hold none
@@ -335,14 +409,21 @@ class Engine(ABC):
 
 
 def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:
-    """Raise ``ValueError`` where runs of a directed graph are not such as directions are known for."""
-    if pairs.heights is not None and not all(spec.popularity and spec.scope == "graph" for spec in specs):
-        raise ValueError("a directed graph is trained with popularity, without a preset and with scope 'graph'")
+    """Raise ``ValueError`` where runs of a directed graph are not such as directions are known
+    for.
+    """
+    if pairs.heights is not None and not all(
+        spec.popularity and spec.scope == "graph" for spec in specs
+    ):
+        raise ValueError(
+            "a directed graph is trained with popularity, without a preset and with scope 'graph'"
+        )
 
 
 def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:
     """Raise ``ValueError`` where a compiled engine does not know the scope of a run."""
     if any(spec.scope != "graph" for spec in specs):
         raise ValueError(
-            f"backend {backend!r} does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
+            f"backend {backend!r} does not know scope 'node', only torch does (backend "
+            "'reference' or 'sampled')"
         )

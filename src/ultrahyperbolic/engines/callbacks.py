@@ -1,4 +1,6 @@
-"""Callbacks that alter a batch: bad steps taken back, moves in units of the spread, and how stiff springs are."""
+"""Callbacks that alter a batch: bad steps taken back, moves in units of the spread, and how stiff
+springs are.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from ..rounding import asinh
 from ..spaces import Space, factors_of
 from .base import OF_NODES, BatchState, RunSpec
 
-# Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
-# not depend on the clock.
+# Iterations from one look at the spread or the springs to the next, and at the runs, wherever
+# chunks end: results may not depend on the clock.
 _LOOK_EVERY, _GUARD_EVERY = 50, 100
 # The spread of many nodes is that of at least this many of them.
 _SPREAD_NODES = 100_000
-# Where κ of a directed graph starts, in units of the first temperature, and what it is multiplied or divided by.
+# Where κ of a directed graph starts, in units of the first temperature, and what it is multiplied
+# or divided by.
 START, _HALF_OCTAVE = 0.25, math.sqrt(2.0)
 # Pairs without a tie, and at most as many edges, that the loss is estimated from.
 _PAIRS, _TIES = 100_000, 1_000_000
@@ -29,34 +32,42 @@ _THROWN_OFF = 1.5
 
 
 def spread_of(points: Floats, time: int) -> float:
-    """The root mean square distance of points [n, d] from their mean, times as directions of length 1: in S^q × R^p.
+    """The root mean square distance of points [n, d] from their mean, times as directions of length
+    1: in S^q × R^p.
 
-    In hyperbolic space the space part is as long as the geodesic from the pole. It would grow exponentially otherwise,
-    and a share of that throw the points at the centre to the rim. Where there is a light cone, points stay near.
+    In hyperbolic space the space part is as long as the geodesic from the pole. It would grow
+    exponentially otherwise, and a share of that throw the points at the centre to the rim. Where
+    there is a light cone, points stay near.
     """
     chart = points.copy()
     if time:
         chart[:, :time] /= np.linalg.norm(points[:, :time], axis=1, keepdims=True)
     if time == 1:
         length = np.linalg.norm(points[:, time:], axis=1, keepdims=True)
-        chart[:, time:] *= np.divide(asinh(length), length, out=np.ones_like(length), where=length > 0.0)
+        chart[:, time:] *= np.divide(
+            asinh(length), length, out=np.ones_like(length), where=length > 0.0
+        )
     return float(np.sqrt(np.square(chart - chart.mean(0)).sum(1).mean()))
 
 
-def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
+def follow_spread(
+    specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState
+) -> Every[BatchState]:
     """A callback that sets the reach of runs whose moves are relative; at the start it is set now.
 
-    A fixed bound on moves is as large as the whole cloud of points when they leave the pole, and throws it into
-    disorder before ties have arranged it. Bounded by a share of the spread, the cloud unfolds and keeps its order.
-    Bounded moves wander as far as the root of their number: where iterations are left out each is longer, up to all of
-    the spread.
+    A fixed bound on moves is as large as the whole cloud of points when they leave the pole, and
+    throws it into disorder before ties have arranged it. Bounded by a share of the spread, the
+    cloud unfolds and keeps its order. Bounded moves wander as far as the root of their number:
+    where iterations are left out each is longer, up to all of the spread.
     """
 
     def look(state: BatchState, stride: float = 1.0) -> None:
         every = max(1, state.points.shape[1] // _SPREAD_NODES)
         for run, spec in enumerate(specs):
             if relative[run]:
-                spread = _spread_on(spec.space, state.points[run, ::every, : spec.space.ambient_dim])
+                spread = _spread_on(
+                    spec.space, state.points[run, ::every, : spec.space.ambient_dim]
+                )
                 if spread is not None and np.isfinite(spread):
                     longer = min(math.sqrt(stride), 1.0 / float(spec.schedule.max_step[0]))
                     state.record["reach"][run] = spread * max(1.0, longer)
@@ -67,20 +78,28 @@ def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: Bat
 
 
 def _spread_on(space: Space, points: Floats) -> float | None:
-    """The spread on a manifold, of a product that of its factors together; None where it is not known."""
+    """The spread on a manifold, of a product that of its factors together; None where it is not
+    known.
+    """
     if (factors := factors_of(space)) is not None:
-        pieces = np.split(points, np.cumsum([factor.ambient_dim for factor in factors])[:-1], axis=1)
+        pieces = np.split(
+            points, np.cumsum([factor.ambient_dim for factor in factors])[:-1], axis=1
+        )
         found = [_spread_on(factor, own) for factor, own in zip(factors, pieces, strict=True)]
         return float(np.sqrt(sum(spread**2 for spread in found if spread is not None)))
     quadric = space.quadric
-    return None if quadric is None else quadric.radius * spread_of(points / quadric.radius, quadric.time)
+    return (
+        None
+        if quadric is None
+        else quadric.radius * spread_of(points / quadric.radius, quadric.time)
+    )
 
 
 def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Every[BatchState]:
     """A callback that takes runs back to the best points they have seen, and halves their steps.
 
-    A run that is not finite goes back, to its start if need be; with ``compare`` so does one far above its best loss.
-    Put the callback before those that write or show where the batch stands.
+    A run that is not finite goes back, to its start if need be; with ``compare`` so does one far
+    above its best loss. Put the callback before those that write or show where the batch stands.
     """
     settled, points = np.array([spec.settled for spec in specs]), start.points.copy()
 
@@ -91,8 +110,12 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
             sound &= [np.isfinite(run).all() for run in getattr(state, name)]
         best = state.record["best_loss"]
         comparable = compare & (state.iteration > settled) & np.isfinite(best)
-        for run in np.flatnonzero(~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
-            if not (np.isfinite(state.best[run]).all() and np.isfinite(state.best_offsets[run]).all()):
+        for run in np.flatnonzero(
+            ~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))
+        ):
+            if not (
+                np.isfinite(state.best[run]).all() and np.isfinite(state.best_offsets[run]).all()
+            ):
                 state.best[run], state.best_offsets[run] = points[run], 0.0
                 state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
             state.points[run] = state.free[run] = state.best[run]
@@ -104,11 +127,13 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     return Every(_GUARD_EVERY, look)
 
 
-def follow_springs(pairs: RankedPairs, specs: Sequence[RunSpec], descents: int) -> Every[BatchState]:
+def follow_springs(
+    pairs: RankedPairs, specs: Sequence[RunSpec], descents: int
+) -> Every[BatchState]:
     """A callback that sets κ of every run, until the descent ends.
 
-    Points and popularities descend with κ fixed. It becomes that of three values, half an octave apart, at which the
-    loss is least: so the last digits of a processor do not change it.
+    Points and popularities descend with κ fixed. It becomes that of three values, half an octave
+    apart, at which the loss is least: so the last digits of a processor do not change it.
     """
     drawn = _drawn(pairs)
 
@@ -139,20 +164,30 @@ def _drawn(pairs: RankedPairs) -> Ints:
 
 
 def _losses(
-    pairs: RankedPairs, drawn: Ints, spec: RunSpec, state: BatchState, run: int, springs: Sequence[float]
+    pairs: RankedPairs,
+    drawn: Ints,
+    spec: RunSpec,
+    state: BatchState,
+    run: int,
+    springs: Sequence[float],
 ) -> list[float]:
     """The ranking loss, estimated from some pairs, for each κ."""
     heights = pairs.heights
     assert heights is not None
     iteration = min(state.iteration, len(spec.schedule) - 1)
-    tau, points = float(spec.schedule.temperature[iteration]), state.points[run, :, : spec.space.ambient_dim]
+    tau, points = (
+        float(spec.schedule.temperature[iteration]),
+        state.points[run, :, : spec.space.ambient_dim],
+    )
     options = PassOptions(dissimilarity=spec.dissimilarity, popularity=state.offsets[run])
     if spec.dissimilarity == "smoothed":
         options["epsilon"] = float(spec.schedule.epsilon[iteration])
 
     def lengths(ends: Ints) -> tuple[Floats, Floats]:
         """Without springs, and the difference of heights."""
-        return lengths_of(points, spec.space, ends, **options), heights[ends[:, 0]] - heights[ends[:, 1]]
+        return lengths_of(points, spec.space, ends, **options), heights[ends[:, 0]] - heights[
+            ends[:, 1]
+        ]
 
     def stretched(steps: Floats, spring: float) -> Floats:
         return np.asarray(spring * np.square(steps - 1.0))
@@ -160,7 +195,8 @@ def _losses(
     every = -(-pairs.n_edges // _TIES) or 1
     (ties, steps), (others, gaps) = lengths(pairs.edges[::every]), lengths(drawn)
     weaker, silent = -(-pairs.weaker[::every] // every), -(-pairs.silent // every)
-    # Of many edges, and of the pairs without one, each stands for others: here for as many as an edge does.
+    # Of many edges, and of the pairs without one, each stands for others: here for as many as an
+    # edge does.
     scale = math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
     found = []
     for spring in springs:

@@ -1,8 +1,9 @@
-"""Several processes that compute one training, which ``torchrun`` starts: one program on all of them, in step.
+"""Several processes that compute one training, which ``torchrun`` starts: one program on all of
+them, in step.
 
-The first process reads, measures and writes. What all compute together is a *task*, which it sends to the others; what
-depends on the clock or on a callback it decides and shares. Headers have a group of their own: while it works alone, a
-thread of it says from time to time that it is there.
+The first process reads, measures and writes. What all compute together is a *task*, which it sends
+to the others; what depends on the clock or on a callback it decides and shares. Headers have a
+group of their own: while it works alone, a thread of it says from time to time that it is there.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import numpy as np
 from ..lazy import Tensor, dist, installed, torch
 from ..version import __version__
 
-# A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
-# is given up after this many seconds (default), or those that the variable says.
+# A process that is gone is noticed at once. One that does not answer, because its machine hangs or
+# cannot be reached, is given up after this many seconds (default), or those that the variable says.
 _PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
 # How often in that time the first process says that it is there.
 _PULSES = 4
@@ -67,19 +68,25 @@ class Communicator:
         return [mine]
 
     def exchange(self, rooms: Sequence[Sequence[Tensor]]) -> None:
-        """Fill the tensors of all processes, ``rooms[rank]``, each of one type and shape everywhere, bit for bit."""
+        """Fill the tensors of all processes, ``rooms[rank]``, each of one type and shape
+        everywhere, bit for bit.
+        """
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> Iterable[Tensors]:
         """The tuples of tensors of all processes, those of the first before those of the second."""
         return mine
 
     def owned(self, count: int, rank: int | None = None) -> range:
-        """Of things that cost about the same, those of a process (default: this one), one after the other."""
+        """Of things that cost about the same, those of a process (default: this one), one after the
+        other.
+        """
         rank = self.rank if rank is None else rank
         return range(count * rank // self.size, count * (rank + 1) // self.size)
 
     def made(self, make: Callable[[], T]) -> T:
-        """What every process makes, or `ProcessesError` on all with what is wrong with one of them."""
+        """What every process makes, or `ProcessesError` on all with what is wrong with one of
+        them.
+        """
         return make()
 
     def perform(self, task: Callable[P, T], *own: P.args, **options: P.kwargs) -> T:
@@ -95,7 +102,8 @@ class _Joined(Communicator):
 
         longest = timedelta(seconds=patience())
         store, rank, world = next(rendezvous("env://", timeout=longest))
-        # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
+        # The launcher's store outlives a restart: what processes that are gone have written there
+        # is not for us.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         own = dist.PrefixStore(f"ultrahyperbolic/{attempt}", store)  # type: ignore[attr-defined]  # it is documented
         backends = "cpu:gloo"
@@ -108,7 +116,9 @@ class _Joined(Communicator):
 
     @contextmanager
     def _connection(self) -> Iterator[None]:
-        """Where processes talk: what goes wrong there is a lost connection, over which nothing more is sent."""
+        """Where processes talk: what goes wrong there is a lost connection, over which nothing more
+        is sent.
+        """
         try:
             if self._lost:
                 raise RuntimeError(self._lost)
@@ -169,8 +179,13 @@ class _Joined(Communicator):
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> list[Tensors]:
         tensors = list(mine)
-        shapes = self.gather([[(tensor.shape, tensor.dtype) for tensor in some] for some in tensors])
-        rooms = [[tuple(torch.empty(k, dtype=t, device=device) for k, t in some) for some in each] for each in shapes]
+        shapes = self.gather(
+            [[(tensor.shape, tensor.dtype) for tensor in some] for some in tensors]
+        )
+        rooms = [
+            [tuple(torch.empty(k, dtype=t, device=device) for k, t in some) for some in each]
+            for each in shapes
+        ]
         rooms[self.rank] = tensors
         self.exchange([[*chain.from_iterable(some)] for some in rooms])
         return [*chain.from_iterable(rooms)]
@@ -185,7 +200,9 @@ class _Joined(Communicator):
         if found is None or any(answers):
             if len(set(answers)) == 1:
                 raise ProcessesError(wrong)
-            raise ProcessesError("; ".join(f"process {k}: {text}" for k, text in enumerate(answers) if text))
+            raise ProcessesError(
+                "; ".join(f"process {k}: {text}" for k, text in enumerate(answers) if text)
+            )
         return found
 
     def perform(self, task: Callable[P, T], *own: P.args, **options: P.kwargs) -> T:
@@ -216,13 +233,18 @@ def processes_here() -> int:
 
 @contextmanager
 def joined() -> Iterator[Communicator]:
-    """Be one of the processes that torchrun has started; in the end the first lets the others go."""
+    """Be one of the processes that torchrun has started; in the end the first lets the others
+    go.
+    """
     found, over = _Joined(), threading.Event()
     pulse = threading.Thread(target=_say_wait, args=(found, over), daemon=True)
     _Current.communicator = found
     try:
         # What the bits of a result depend on.
-        facts = versions() | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()}
+        facts = versions() | {
+            "machine": platform.machine(),
+            "CPU": torch.backends.cpu.get_cpu_capability(),
+        }
         check_same(found, {name: fact for name, fact in facts.items() if name != "python"})
         if found.rank == 0:
             pulse.start()
@@ -231,7 +253,8 @@ def joined() -> Iterator[Communicator]:
         over.set()
         if pulse.ident is not None:
             pulse.join()
-        # In the middle of a task the others wait for something else, and see that the first is gone.
+        # In the middle of a task the others wait for something else, and see that the first is
+        # gone.
         if found.rank == 0 and found.idle:
             with suppress(ConnectionLostError):  # who is gone needs no telling
                 found.head(_LEAVE)
@@ -240,7 +263,9 @@ def joined() -> Iterator[Communicator]:
 
 
 def help_first() -> int:
-    """Perform the tasks of the first process, which answers Ctrl-C for all, until it leaves; the exit code."""
+    """Perform the tasks of the first process, which answers Ctrl-C for all, until it leaves; the
+    exit code.
+    """
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     try:
@@ -281,11 +306,14 @@ def own_device(device: torch.device) -> torch.device:
     if not torch.cuda.is_available() or not there:
         raise ProcessesError("torch finds no CUDA device here: use --device cpu")
     if not dist.is_nccl_available():
-        raise ProcessesError("this build of torch has no NCCL, by which CUDA devices talk: use --device cpu")
+        raise ProcessesError(
+            "this build of torch has no NCCL, by which CUDA devices talk: use --device cpu"
+        )
     if local >= there:
         asked = os.environ.get("LOCAL_WORLD_SIZE", str(local + 1))
         raise ProcessesError(
-            f"{asked} processes were started on a machine with {there} CUDA device{'s' * (there != 1)}: "
+            f"{asked} processes were started on a machine with {there} CUDA "
+            f"device{'s' * (there != 1)}: "
             f"use --nproc-per-node={there}, or --device cpu"
         )
     found = torch.device("cuda", local)
@@ -305,9 +333,12 @@ def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
     first, *others = group.gather(facts)
     for rank, here in enumerate(others, 1):
         if names := [name for name in {**first, **here} if first.get(name) != here.get(name)]:
-            differing = "; ".join(f"{name} {here.get(name)} here, {first.get(name)} there" for name in names)
+            differing = "; ".join(
+                f"{name} {here.get(name)} here, {first.get(name)} there" for name in names
+            )
             raise ProcessesError(
-                f"process {rank}: other versions than the first process, whose bits may differ ({differing})"
+                f"process {rank}: other versions than the first process, whose bits may differ "
+                f"({differing})"
             )
 
 

@@ -1,4 +1,6 @@
-"""How much memory a training needs, said before it starts: each engine counts the arrays it allocates."""
+"""How much memory a training needs, said before it starts: each engine counts the arrays it
+allocates.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,35 @@ from .communicator import processes_here
 from .numba.arguments import SMALL_NODES
 from .registry import resolve, unfit
 
-# Bytes: of compilers and kernels whatever is trained, and of a sorted edge (ends, class, order, neighbours).
+# Bytes: of compilers and kernels whatever is trained, and of a sorted edge (ends, class, order,
+# neighbours).
 LIBRARY_BYTES, _EDGE = 192 << 20, 8 * 8
-# Triton: nodes up to which a bitmap tells ties; points whose partial gradients fill a device, beyond one for each.
+# Triton: nodes up to which a bitmap tells ties; points whose partial gradients fill a device,
+# beyond one for each.
 _LISTED_NODES, _ROWS = 32_768, 1 << 18
-# Reference: bytes of a pair in the lists (its ends, and where they are found); numbers that autograd keeps of a pair,
-# besides 5 for each coordinate, and where sums are by node, of a node and its edges, and of a pair.
+# Reference: bytes of a pair in the lists (its ends, and where they are found); numbers that
+# autograd keeps of a pair, besides 5 for each coordinate, and where sums are by node, of a node and
+# its edges, and of a pair.
 _LISTED_PAIR, _PAIR_VALUES, _NODE_TABLES, _NODE_VALUES = 32, 42, 6, 10
-# Sampled: bytes of a tie for itself (ends, neighbours and keys while they are sorted) and where sums are by node, of a
-# drawn tie with what is computed of it, and of a pair of a table, times those evaluated at once.
+# Sampled: bytes of a tie for itself (ends, neighbours and keys while they are sorted) and where
+# sums are by node, of a drawn tie with what is computed of it, and of a pair of a table, times
+# those evaluated at once.
 _TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
 
 
 def estimate(problem: Problem, machine: Machine, start: int = 0) -> Memory:
-    """Bytes that a training takes on the host and on its device; ``start`` are those of making the starting points."""
+    """Bytes that a training takes on the host and on its device; ``start`` are those of making the
+    starting points.
+    """
     engine = _BYTES[machine.backend](problem, machine)
     others = (processes_here() - 1) * engine.host
     return Memory(max(engine.host, batch_bytes(problem) + start) + others, engine.device)
 
 
 def require_memory(problem: Problem, machine: Machine, start: Callable[[int], int]) -> None:
-    """Raise ``MemoryError``, with what would fit; ``start(count)``: bytes of the starting points of ``count`` runs."""
+    """Raise ``MemoryError``, with what would fit; ``start(count)``: bytes of the starting points of
+    ``count`` runs.
+    """
     n, runs = problem.pairs.n_nodes, len(problem.specs)
     machine = resolve(machine, n, problem)
     if machine.backend == "reference" and machine.device_type != "cpu":
@@ -47,20 +57,25 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
 
     def fitting(machine: Machine, count: int = runs) -> bool:
         some = problem._replace(specs=problem.specs[:count])
-        return unfit(machine.backend, problem, machine) is None and fits(some, machine, start(count))
+        return unfit(machine.backend, problem, machine) is None and fits(
+            some, machine, start(count)
+        )
 
     if fitting(machine):
         return
     advice = _advice(machine, runs, fitting)
     if machine.backend == "reference" and n > MAX_NODES:
         raise MemoryError(
-            f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': {advice}"
+            f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend "
+            f"'reference': {advice}"
         )
     need, free = estimate(problem, machine, start(runs)), _free(machine)
     where = int(need.device > free[1])
     raise MemoryError(
-        f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} at once, need about "
-        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {free[where] / 2**30:.1f} GiB are "
+        f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} "
+        "at once, need about "
+        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and "
+        f"{free[where] / 2**30:.1f} GiB are "
         f"free{' on the device' * where}: {advice}"
     )
 
@@ -69,7 +84,10 @@ def fits(problem: Problem, machine: Machine, start: int) -> bool:
     """Whether there is memory for a training on a resolved machine; ``start`` as of `estimate`."""
     if machine.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
         return False
-    return all(size <= room for size, room in zip(estimate(problem, machine, start), _free(machine), strict=True))
+    return all(
+        size <= room
+        for size, room in zip(estimate(problem, machine, start), _free(machine), strict=True)
+    )
 
 
 def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
@@ -92,15 +110,20 @@ def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
 
 
 def free_bytes() -> int | None:
-    """Memory that a process can still get on this machine or in its container; ``None`` where that is not told."""
+    """Memory that a process can still get on this machine or in its container; ``None`` where that
+    is not told.
+    """
     found = []
     with suppress(OSError, ValueError, IndexError):
         text = Path("/proc/meminfo").read_text(encoding="ascii")
         found.append(int(text.partition("MemAvailable:")[2].split()[0]) * 1024)
-    # What a control group leaves; files that the kernel keeps in memory can be let go of, and count as free.
+    # What a control group leaves; files that the kernel keeps in memory can be let go of, and count
+    # as free.
     with suppress(OSError, ValueError, IndexError):  # "max" is no number: no limit
         names = ("memory.max", "memory.current", "memory.stat")
-        most, used, rest = (Path("/sys/fs/cgroup", name).read_text(encoding="ascii") for name in names)
+        most, used, rest = (
+            Path("/sys/fs/cgroup", name).read_text(encoding="ascii") for name in names
+        )
         found.append(int(most) - int(used) + int(rest.partition("inactive_file ")[2].split()[0]))
     return min(found, default=None)
 
@@ -108,24 +131,41 @@ def free_bytes() -> int | None:
 def _free(machine: Machine) -> tuple[float, float]:
     """Bytes of the host and of a device with memory of its own; infinite where that is not told."""
     host = free_bytes()
-    there = torch.cuda.mem_get_info(machine.torch_device)[0] if machine.device_type == "cuda" else math.inf
+    there = (
+        torch.cuda.mem_get_info(machine.torch_device)[0]
+        if machine.device_type == "cuda"
+        else math.inf
+    )
     return math.inf if host is None else host, there
 
 
 def batch_bytes(problem: Problem) -> int:
-    """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
+    """What a batch takes on the host whatever computes it: its state, its edges, and the
+    libraries.
+    """
     n, widths = problem.pairs.n_nodes, problem.widths
     held = closeness_bytes(n) if any(spec.centrality for spec in problem.specs) else 0
-    return 8 * n * len(widths) * (11 * max(widths) + 5) + _EDGE * problem.pairs.n_edges + LIBRARY_BYTES + held
+    return (
+        8 * n * len(widths) * (11 * max(widths) + 5)
+        + _EDGE * problem.pairs.n_edges
+        + LIBRARY_BYTES
+        + held
+    )
 
 
 def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
     """The batch on the host, and again on the device with the partial gradients and the edges."""
-    n, m, runs, widest = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs), max(problem.widths)
+    n, m, runs, widest = (
+        problem.pairs.n_nodes,
+        problem.pairs.n_edges,
+        len(problem.specs),
+        max(problem.widths),
+    )
     item = 8 if machine.precision == "float64" else 4
     passes = widest * (runs * n * (item + 6 * 8) + _ROWS * item) + runs * n * 3 * 8
     passes += runs * 7 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
-    # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
+    # While the ties of large graphs are sorted by block of rows, each is there twice in a few
+    # arrays.
     passes += 5 * 8 * (2 * m + n) if n > _LISTED_NODES else 0
     if popular := sum(spec.popularity for spec in problem.specs):
         # One row more of the partial gradients, and of each run offsets.
@@ -134,7 +174,9 @@ def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
 
 
 def _numba_bytes(problem: Problem, machine: Machine) -> Memory:
-    """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
+    """Beside the batch a gradient for every slab of the pass, and room for the edges of every
+    run.
+    """
     n, m, runs = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs)
     # An offset is one coordinate more.
     coordinates = sum(problem.widths) + sum(spec.popularity for spec in problem.specs)
@@ -160,7 +202,8 @@ def _reference_bytes(problem: Problem, machine: Machine) -> Memory:
     values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
     tables = 0
     if any(spec.scope == "node" for spec in problem.specs):
-        # A row for each node, as long as that of the node of most edges; and of each pair once more its ends.
+        # A row for each node, as long as that of the node of most edges; and of each pair once more
+        # its ends.
         degrees = np.bincount(problem.pairs.edges.reshape(-1), minlength=1)
         tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
     return Memory(batch_bytes(problem) + _LISTED_PAIR * pairs + 2 * n * n + values + tables)
@@ -176,10 +219,20 @@ def _sampled_bytes(problem: Problem, machine: Machine) -> Memory:
     most = max((min(size.ties, m) for size in sizes), default=0)
     nodes = any(spec.scope == "node" for spec in problem.specs)
     blocks = (machine.threads or usable_threads()) if device.type == "cpu" else 1
-    own = _TIE * m + _DRAWN * most * (1 + 4 * nodes) + _PAIR * at_once(device) * blocks + _NODE_TIE * m * nodes
+    own = (
+        _TIE * m
+        + _DRAWN * most * (1 + 4 * nodes)
+        + _PAIR * at_once(device) * blocks
+        + _NODE_TIE * m * nodes
+    )
     if device.type == "cpu":
         return Memory(batch_bytes(problem) + own)
     return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
 
 
-_BYTES = {"triton": _triton_bytes, "numba": _numba_bytes, "reference": _reference_bytes, "sampled": _sampled_bytes}
+_BYTES = {
+    "triton": _triton_bytes,
+    "numba": _numba_bytes,
+    "reference": _reference_bytes,
+    "sampled": _sampled_bytes,
+}

@@ -28,7 +28,8 @@ class ReferenceEngine(Engine):
 
     def __post_init__(self) -> None:
         self._losses = [
-            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope) for spec in self.specs
+            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope)
+            for spec in self.specs
         ]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -48,7 +49,9 @@ class ReferenceEngine(Engine):
         found = Evaluation.zeros(state)
         with torch_threads(self.threads):
             for run in range(len(self.specs)):
-                points, _, value, ends, gradient, slopes = self._measured(state, run, state.iteration, descends=False)
+                points, _, value, ends, gradient, slopes = self._measured(
+                    state, run, state.iteration, descends=False
+                )
                 found.loss[run], (found.longest[run], found.shortest[run]) = value, ends
                 found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
                 if slopes:
@@ -57,9 +60,11 @@ class ReferenceEngine(Engine):
 
     def _measured(
         self, state: BatchState, run: int, iteration: int, *, descends: bool
-    ) -> tuple[torch.Tensor, torch.Tensor, float, tuple[float, float], torch.Tensor, list[torch.Tensor]]:
-        """What a run descends in [n, d] and its points; the objective there, the longest edge and the shortest other
-        pair; the gradient, and that in the offsets where it has some.
+    ) -> tuple[
+        torch.Tensor, torch.Tensor, float, tuple[float, float], torch.Tensor, list[torch.Tensor]
+    ]:
+        """What a run descends in [n, d] and its points; the objective there, the longest edge and
+        the shortest other pair; the gradient, and that in the offsets where it has some.
         """
         spec = self.specs[run]
         phi = descends and spec.optimizer == "phi"
@@ -73,18 +78,38 @@ class ReferenceEngine(Engine):
         loss, edges, nonedges = self.objective(run, points, iteration, parts, offsets, spring)
         if spec.centrality and self.closeness is not None:
             rows = self.closeness.rows(iteration if descends else None)
-            measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
-            held_to = closeness_loss(self.closeness, points, offsets, measure, tau, _radius_of(spec), rows)
+            measure, tau = (
+                pair_function(spec, iteration),
+                float(spec.schedule.temperature[iteration]),
+            )
+            held_to = closeness_loss(
+                self.closeness, points, offsets, measure, tau, _radius_of(spec), rows
+            )
             loss = loss + spec.centrality * held_to
         gradient, *slopes = torch.autograd.grad(loss, variables)
         longest = float(edges.max()) if len(edges) else -math.inf
         shortest = float(nonedges.min()) if len(nonedges) else math.inf
-        return variables[0].detach(), points.detach(), float(loss.detach()), (longest, shortest), gradient, slopes
+        return (
+            variables[0].detach(),
+            points.detach(),
+            float(loss.detach()),
+            (longest, shortest),
+            gradient,
+            slopes,
+        )
 
     def objective(
-        self, run: int, points: torch.Tensor, iteration: int, parts: int, offsets: torch.Tensor | None, spring: float
+        self,
+        run: int,
+        points: torch.Tensor,
+        iteration: int,
+        parts: int,
+        offsets: torch.Tensor | None,
+        spring: float,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
+        """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and
+        of other pairs.
+        """
         objective, spec = self._losses[run], self.specs[run]
         objective.temperature = float(spec.schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
@@ -92,7 +117,9 @@ class ReferenceEngine(Engine):
         counted, mine = nonedges, None
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
-            mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(nonedges.device)
+            mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(
+                nonedges.device
+            )
             # Counted once for each part: e^(-d/τ) times k is that of a d nearer by τ log k.
             counted = nonedges[mine] - objective.temperature * math.log(parts)
         ties = edges[self.pairs.silent :].detach()
@@ -101,7 +128,9 @@ class ReferenceEngine(Engine):
     def _iterate(self, state: BatchState, run: int, iteration: int) -> float:
         spec, record = self.specs[run], state.record[run]
         width = spec.manifold.ambient_dim
-        before, points, value, ends, gradient, slopes = self._measured(state, run, iteration, descends=True)
+        before, points, value, ends, gradient, slopes = self._measured(
+            state, run, iteration, descends=True
+        )
         record["longest"], record["shortest"] = ends
         ordered = self.stop_when_ordered and record["longest"] < record["shortest"]
         hot = iteration < spec.settled
@@ -117,7 +146,9 @@ class ReferenceEngine(Engine):
         moved, near = moved_by(spec, before, gradient, step, longest)
         if slopes:
             offsets = torch.from_numpy(state.offsets[run]).to(self.device)
-            state.offsets[run] = shifted_by(spec, offsets, slopes[0], near, step, longest).cpu().numpy()
+            state.offsets[run] = (
+                shifted_by(spec, offsets, slopes[0], near, step, longest).cpu().numpy()
+            )
         if spec.optimizer == "phi":
             state.free[run, :, :width] = moved.cpu().numpy()
             moved = spec.manifold.phi(moved)
@@ -126,7 +157,9 @@ class ReferenceEngine(Engine):
 
 
 def step_of(spec: RunSpec, record: np.void, iteration: int, loss: float) -> tuple[float, float]:
-    """The step size and the longest move of an iteration whose loss is known; steps drop once that is low."""
+    """The step size and the longest move of an iteration whose loss is known; steps drop once that
+    is low.
+    """
     if loss < spec.schedule.drop_below:
         record["dropped"] = 1.0
     factor = spec.schedule.drop_factor if record["dropped"] else 1.0
@@ -137,7 +170,9 @@ def step_of(spec: RunSpec, record: np.void, iteration: int, loss: float) -> tupl
 def moved_by(
     spec: RunSpec, before: torch.Tensor, gradient: torch.Tensor, step: float, longest: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Points [k, d], or their parameters where a run is optimised through φ, after a step; and [k, 1] which moved."""
+    """Points [k, d], or their parameters where a run is optimised through φ, after a step; and [k,
+    1] which moved.
+    """
     phi = spec.optimizer == "phi"
     settings = DescentSettings(
         (Euclidean(before.shape[1]) if phi else spec.manifold).to(before.device),
@@ -155,12 +190,21 @@ def _radius_of(spec: RunSpec) -> float:
 
 
 def shifted_by(
-    spec: RunSpec, offsets: torch.Tensor, slopes: torch.Tensor, near: torch.Tensor, step: float, longest: float
+    spec: RunSpec,
+    offsets: torch.Tensor,
+    slopes: torch.Tensor,
+    near: torch.Tensor,
+    step: float,
+    longest: float,
 ) -> torch.Tensor:
-    """The offsets [k] of nodes after a step: one factor for all of them, so that their mean only fades."""
+    """The offsets [k] of nodes after a step: one factor for all of them, so that their mean only
+    fades.
+    """
     length, radius = float(slopes.square().mean().sqrt()) * step, _radius_of(spec)
     fading = 0.0 if longest == math.inf else min(FASTEST_FADING, FADING * longest / radius)
-    shifted = offsets - ((step if length <= longest else step * longest / length) * slopes + fading * offsets)
+    shifted = offsets - (
+        (step if length <= longest else step * longest / length) * slopes + fading * offsets
+    )
     return torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets)
 
 

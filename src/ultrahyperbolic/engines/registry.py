@@ -26,12 +26,14 @@ from .communicator import Communicator, ProcessesError, check_same, communicator
 # Those that look at all pairs, the fastest first; and where compiled ones compute.
 _OF_ALL_PAIRS: tuple[Backend, ...] = ("triton", "numba", "reference")
 _COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
-# A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
+# A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have
+# started.
 _CUDA_NODES = 2000
 # A GPU compares a node with one in this many others, and with no more than the second.
 _PARTS_ON_CUDA, _MOST_ON_CUDA = 50, 8000
-# What looks at parts of the pairs alone takes this share of the iterations, and a node meets more others in each, on a
-# CPU the second: the sums over ties, which take as long for fewer others, are then a smaller part of the time.
+# What looks at parts of the pairs alone takes this share of the iterations, and a node meets more
+# others in each, on a CPU the second: the sums over ties, which take as long for fewer others, are
+# then a smaller part of the time.
 FEWER, _MEETS_ALONE = 0.5, 256
 _told: set[str] = set()
 
@@ -43,7 +45,8 @@ class SlowEngine(UserWarning):
 def make_engine(problem: Problem, machine: Machine, *, exact_end: bool = False) -> Engine:
     """The engine for a problem on a machine; ``ValueError``, with the reason, where there is none.
 
-    With ``exact_end`` one that draws samples evaluates all pairs. Several processes call this together.
+    With ``exact_end`` one that draws samples evaluates all pairs. Several processes call this
+    together.
     """
     group = communicator()
     engine = group.made(lambda: _made(problem, machine, group, exact_end=exact_end))
@@ -56,20 +59,30 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
     machine = resolve(machine, problem.pairs.n_nodes, problem)
     if group.size > 1:
         check_processes(problem, machine)
-        machine = replace(machine, device=own_device(machine.torch_device), threads=machine.threads or 1)
+        machine = replace(
+            machine, device=own_device(machine.torch_device), threads=machine.threads or 1
+        )
     last = exact_machine(machine, problem) if exact_end and machine.backend == "sampled" else None
     if last is None:
         return engine_of(problem, machine, group)
     together = last.backend == "numba" and group.size <= _slabs(problem)
-    return engine_of(problem, machine, group, engine_of(problem, last, group if together else Communicator()))
+    return engine_of(
+        problem, machine, group, engine_of(problem, last, group if together else Communicator())
+    )
 
 
-def engine_of(problem: Problem, machine: Machine, group: Communicator, evaluate_with: Engine | None = None) -> Engine:
-    """The engine of a resolved machine, loaded when it is made; one that draws samples ``evaluate_with`` another."""
+def engine_of(
+    problem: Problem, machine: Machine, group: Communicator, evaluate_with: Engine | None = None
+) -> Engine:
+    """The engine of a resolved machine, loaded when it is made; one that draws samples
+    ``evaluate_with`` another.
+    """
     if machine.backend == "triton":
         from .triton.engine import TritonEngine
 
-        return TritonEngine(*problem, device=machine.torch_device, precision=machine.precision or "float32")
+        return TritonEngine(
+            *problem, device=machine.torch_device, precision=machine.precision or "float32"
+        )
     if machine.backend == "numba":
         from .numba.engine import NumbaEngine
 
@@ -86,7 +99,9 @@ def engine_of(problem: Problem, machine: Machine, group: Communicator, evaluate_
 
 
 def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | None:
-    """Why an engine cannot compute a problem (without one: any) on a machine, in words; None where it can."""
+    """Why an engine cannot compute a problem (without one: any) on a machine, in words; None where
+    it can.
+    """
     if backend != "numba" and not installed("torch"):
         return f"backend {backend!r} {NEEDS_TORCH}"
     if backend == "reference":  # which knows every manifold
@@ -96,7 +111,10 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
         if not installed(backend):
             return f"backend {backend!r} needs the {backend} package, which is not installed"
         if machine.device_type != _COMPILED_FOR[backend]:
-            return f"backend {backend!r} computes on {_COMPILED_FOR[backend]}, got device {machine.device}"
+            return (
+                f"backend {backend!r} computes on {_COMPILED_FOR[backend]}, got device "
+                f"{machine.device}"
+            )
         if backend == "triton" and not torch.cuda.is_available():
             return "backend 'triton' needs a CUDA device, and torch finds none"
     if problem is None:
@@ -114,19 +132,23 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
 
 
 def check_processes(problem: Problem, machine: Machine) -> None:
-    """Raise `ProcessesError` where the processes that there are cannot compute a problem on a resolved machine."""
+    """Raise `ProcessesError` where the processes that there are cannot compute a problem on a
+    resolved machine.
+    """
     size = communicator().size
     if size == 1:
         return
     if machine.backend not in ("numba", "sampled"):
         raise ProcessesError(
-            f"backend {machine.backend!r} computes in one process: start it without torchrun, or use backend "
+            f"backend {machine.backend!r} computes in one process: start it without torchrun, or "
+            "use backend "
             "'sampled' or device 'cpu'"
         )
     slabs = _slabs(problem) if machine.backend == "numba" else size
     if size > slabs:
         raise ProcessesError(
-            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut into {slabs} "
+            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut "
+            f"into {slabs} "
             f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
         )
 
@@ -139,12 +161,16 @@ def _slabs(problem: Problem) -> int:
 
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:
-    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end, on a resolved machine."""
+    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end, on a resolved
+    machine.
+    """
     return n_nodes <= (EXACT_NODES_ON_CUDA if machine.device_type == "cuda" else EXACT_NODES)
 
 
 def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
-    """The machine of the engine that looks at all pairs where a training by samples ends; None for too many pairs."""
+    """The machine of the engine that looks at all pairs where a training by samples ends; None for
+    too many pairs.
+    """
     n = problem.pairs.n_nodes
     if not ends_exactly(n, machine):
         return None
@@ -156,7 +182,9 @@ def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
 
 
 def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> Machine:
-    """The machine with the backend and device that are used; ``ValueError`` where there is none. No problem: any."""
+    """The machine with the backend and device that are used; ``ValueError`` where there is none. No
+    problem: any.
+    """
     check_choice("backend", machine.backend, BACKENDS)
     if machine.precision is not None:
         check_choice("precision", machine.precision, PRECISIONS)
@@ -188,7 +216,9 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """Approximate number of nodes each is compared with per iteration of descent: more in large graphs."""
+    """Approximate number of nodes each is compared with per iteration of descent: more in large
+    graphs.
+    """
     if machine.backend != "triton":
         return MEETS if ends_exactly(n_nodes, machine) else _MEETS_ALONE
     return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _MOST_ON_CUDA))
@@ -205,19 +235,25 @@ def find_device(device: str | torch.device) -> torch.device:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):
-        raise ValueError(f"device {device}: torch knows none of that name: use cpu, cuda or cuda:1") from None
+        raise ValueError(
+            f"device {device}: torch knows none of that name: use cpu, cuda or cuda:1"
+        ) from None
     if found.type == "meta":
         raise ValueError(f"device {device}: nothing is computed there: use cpu or cuda")
     if found.type == "cuda":
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if not there:
-            raise ValueError(f"device {device}: torch finds no CUDA device here: use cpu, or leave it out")
+            raise ValueError(
+                f"device {device}: torch finds no CUDA device here: use cpu, or leave it out"
+            )
         if found.index is not None and found.index >= there:
             raise ValueError(f"device {device}: the last CUDA device here is cuda:{there - 1}")
     try:
         torch.empty(0, device=found)
     except Exception:  # each kind of device that is not there fails in its own way
-        raise ValueError(f"device {device}: torch finds none here: use cpu, or leave it out") from None
+        raise ValueError(
+            f"device {device}: torch finds none here: use cpu, or leave it out"
+        ) from None
     return found
 
 

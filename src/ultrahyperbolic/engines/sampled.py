@@ -1,7 +1,9 @@
-"""The engine for graphs whose pairs are too many: torch, on any device, in time and memory linear in the sample.
+"""The engine for graphs whose pairs are too many: torch, on any device, in time and memory linear
+in the sample.
 
-An iteration moves the points that it has drawn. Draws follow from the seed and the number of the iteration. Losses of a
-batch are noisy: the best points are those of the lowest loss of one sample that stays the same.
+An iteration moves the points that it has drawn. Draws follow from the seed and the number of the
+iteration. Losses of a batch are noisy: the best points are those of the lowest loss of one sample
+that stays the same.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from .base import BatchState, Engine, Evaluation, Precision, RunSpec
 from .communicator import Communicator
 from .reference import moved_by, shifted_by, step_of, torch_threads
 
-# Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to do.
+# Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to
+# do.
 _TIES, _TIES_ELSEWHERE = 1 << 14, 1 << 18
 # In the sample that tells the best points, each end meets this many times more nodes.
 _EVALUATED = 4
@@ -52,15 +55,23 @@ class _SampledRun(NamedTuple):
     def measure(self, iteration: int, spring: float) -> Measure:
         """How pairs are compared at an iteration."""
         schedule = self.spec.schedule
-        return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]), spring)
+        return Measure(
+            self.space,
+            float(schedule.temperature[iteration]),
+            float(schedule.epsilon[iteration]),
+            spring,
+        )
 
-    def judged(self, points: Tensor, offsets: Tensor | None, iteration: int, spring: float) -> Estimate:
+    def judged(
+        self, points: Tensor, offsets: Tensor | None, iteration: int, spring: float
+    ) -> Estimate:
         """The objective of an iteration, by the sample that stays the same."""
         drawn = self.judge.draw(self.spec.seed, _JUDGEMENT)
         return self.judge(points, offsets, drawn, self.measure(iteration, spring))
 
 
-# The points, the free parameters and the offsets of a run on the device; on the CPU they are those of the batch.
+# The points, the free parameters and the offsets of a run on the device; on the CPU they are those
+# of the batch.
 OnDevice = tuple[Tensor, Tensor, Tensor | None]
 
 
@@ -85,7 +96,9 @@ class SampledEngine(Engine):
         if self.evaluate_with is not None:
             self.name += f", then {self.evaluate_with.name}"
         if self.stop_when_ordered:
-            raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
+            raise ValueError(
+                "samples do not tell whether every tie is shorter: stop='ordered' needs all pairs"
+            )
         self._pool: ThreadPoolExecutor | None = None
         losses: dict[Scope, SampledLoss] = {}
         self._runs: list[_SampledRun] = []
@@ -93,14 +106,22 @@ class SampledEngine(Engine):
             sizes = spec.sample or default_sizes(self.pairs.n_edges, self.device)
             if spec.scope not in losses:
                 losses[spec.scope] = SampledLoss(
-                    self.pairs, sizes, spec.scope, device=self.device, dtype=getattr(torch, self.precision),
+                    self.pairs,
+                    sizes,
+                    spec.scope,
+                    device=self.device,
+                    dtype=getattr(torch, self.precision),
                     mapper=self._map,
-                )  # fmt: skip
+                )
             loss = losses[spec.scope].resized(sizes)
-            judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
+            judge = loss.resized(
+                replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end)
+            )
             if self.device.type == "cuda":
                 loss.ways = judge.ways = self.communicator.size
-            self._runs.append(_SampledRun(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
+            self._runs.append(
+                _SampledRun(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge)
+            )
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
@@ -110,7 +131,9 @@ class SampledEngine(Engine):
             for number, run in enumerate(self._runs):
                 held = self._hold(state, number, run.spec)
                 for step in range(iterations):
-                    losses[number, step] = self._iterate(state, number, run, held, state.iteration + step)
+                    losses[number, step] = self._iterate(
+                        state, number, run, held, state.iteration + step
+                    )
                 self._copy_back(state, number, held)
                 if state.iteration + iterations <= run.spec.settled:
                     self._keep(state, number, state.iteration + iterations - 1)
@@ -119,7 +142,11 @@ class SampledEngine(Engine):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
-        return self.estimate(state) if self.evaluate_with is None else self.evaluate_with.evaluate(state)
+        return (
+            self.estimate(state)
+            if self.evaluate_with is None
+            else self.evaluate_with.evaluate(state)
+        )
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ."""
@@ -137,7 +164,9 @@ class SampledEngine(Engine):
         with self._computing():
             for number, run in enumerate(self._runs):
                 points, _, offsets = self._hold(state, number, run.spec)
-                estimate = run.judged(points, offsets, state.iteration, float(state.record["spring"][number]))
+                estimate = run.judged(
+                    points, offsets, state.iteration, float(state.record["spring"][number])
+                )
                 nodes = estimate.nodes.cpu().numpy()
                 found.loss[number] = float(estimate.loss)
                 found.gradient[number, nodes, : points.shape[1]] = estimate.gradient.cpu().numpy()
@@ -145,7 +174,9 @@ class SampledEngine(Engine):
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
 
-    def _iterate(self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int) -> float:
+    def _iterate(
+        self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int
+    ) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
         spec, record, (points, free, offsets) = run.spec, state.record[number], held
         spring = float(record["spring"])
@@ -177,15 +208,21 @@ class SampledEngine(Engine):
 
     def _hold(self, state: BatchState, number: int, spec: RunSpec) -> OnDevice:
         width = spec.manifold.ambient_dim
-        points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
-        offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
+        points, free = (
+            torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free)
+        )
+        offsets = (
+            torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
+        )
         points = points.to(self.device)
         free = free.to(self.device) if spec.optimizer == "phi" else points
         self._follow(points, None if free is points else free, offsets)
         return points, free, offsets
 
     def _follow(self, *tensors: Tensor | None) -> None:
-        """On CUDA, where sums have no order, take what the first process has; on the CPU it is the same."""
+        """On CUDA, where sums have no order, take what the first process has; on the CPU it is the
+        same.
+        """
         for tensor in tensors if self.device.type == "cuda" else ():
             if tensor is not None:
                 self.communicator.follow(tensor)
@@ -206,16 +243,23 @@ class SampledEngine(Engine):
         state.best[number], state.best_offsets[number] = state.points[number], state.offsets[number]
         state.record["best_iteration"][number] = iteration
 
-    def _map(self, work: Callable[[int], tuple[Tensor, ...]], numbers: range) -> Iterable[tuple[Tensor, ...]]:
+    def _map(
+        self, work: Callable[[int], tuple[Tensor, ...]], numbers: range
+    ) -> Iterable[tuple[Tensor, ...]]:
         mine = self.communicator.owned(len(numbers))
         found = map(work, mine) if self._pool is None else self._pool.map(work, mine)
         return self.communicator.gather_tensors(found, self.device)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
-        """Blocks of pairs on threads of ours, each computed by one: sums then do not depend on how many there are."""
+        """Blocks of pairs on threads of ours, each computed by one: sums then do not depend on how
+        many there are.
+        """
         threads = (self.threads or usable_threads()) if self.device.type == "cpu" else 1
-        with torch_threads(1), nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as self._pool:
+        with (
+            torch_threads(1),
+            nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as self._pool,
+        ):
             try:
                 yield
             finally:

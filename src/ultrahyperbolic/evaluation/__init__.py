@@ -1,4 +1,6 @@
-"""The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
+"""The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets
+right.
+"""
 
 from ..graph.centrality import pagerank
 from ..graph.hops import components
@@ -16,7 +18,7 @@ from .hierarchy import (
     ranks_of,
     stability,
     strength_spearman,
-)  # fmt: skip
+)
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .retrieval import (
     Reconstruction,
@@ -27,16 +29,53 @@ from .retrieval import (
     recall_at_1,
     reconstruction,
     violated_orders,
-)  # fmt: skip
-from .summary import SAMPLED_NODES, FromSamples, OverPairs, evaluate, from_samples, over_nodes, over_pairs
+)
+from .summary import (
+    SAMPLED_NODES,
+    FromSamples,
+    OverPairs,
+    evaluate,
+    from_samples,
+    over_nodes,
+    over_pairs,
+)
 
 __all__ = [
-    "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "Reconstruction",
-    "TriadicClosure", "ViolatedOrders", "baselines", "clusters", "communities", "component_delta", "components",
+    "SAMPLED_NODES",
+    "FromSamples",
+    "HeldOut",
+    "LinkPrediction",
+    "OverPairs",
+    "Reconstruction",
+    "TriadicClosure",
+    "ViolatedOrders",
+    "baselines",
+    "clusters",
+    "communities",
+    "component_delta",
+    "components",
     "delta",
-    "directed_measures", "evaluate", "from_samples", "hierarchy_spearman", "hold_out_edges", "leader_ranks",
-    "link_prediction", "mean_average_precision", "mean_rank", "no_tie_order", "norm_proxy",
-    "over_nodes", "over_pairs", "pagerank", "precision_at_k", "ranks_of", "recall_at_1",
-    "reconstruction", "reservations", "stability", "strength_spearman", "triadic_closure",
+    "directed_measures",
+    "evaluate",
+    "from_samples",
+    "hierarchy_spearman",
+    "hold_out_edges",
+    "leader_ranks",
+    "link_prediction",
+    "mean_average_precision",
+    "mean_rank",
+    "no_tie_order",
+    "norm_proxy",
+    "over_nodes",
+    "over_pairs",
+    "pagerank",
+    "precision_at_k",
+    "ranks_of",
+    "recall_at_1",
+    "reconstruction",
+    "reservations",
+    "stability",
+    "strength_spearman",
+    "triadic_closure",
     "violated_orders",
-]  # fmt: skip
+]

@@ -1,4 +1,6 @@
-"""Triadic closure: how far a graph is from a tree, seen from each node with two of its neighbours."""
+"""Triadic closure: how far a graph is from a tree, seen from each node with two of its
+neighbours.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,19 +16,24 @@ _AT_ONCE = 1 << 20
 
 
 class TriadicClosure(NamedTuple):
-    """What `triadic_closure` returns: shares of all wedges, which add up to 1; NaN where there is no wedge."""
+    """What `triadic_closure` returns: shares of all wedges, which add up to 1; NaN where there is
+    no wedge.
+    """
 
     transitivity: float
-    """Wedges whose ends are joined, 3 · triangles / wedges: 0 in a tree, 1 where every component is a clique."""
+    """Wedges whose ends are joined, 3 · triangles / wedges: 0 in a tree, 1 where every component is
+    a clique.
+    """
     open_wedges: float
     """Wedges whose ends are not joined: a triangle would close them."""
 
 
 def triadic_closure(graph: Graph) -> TriadicClosure:
-    """How many of a graph's wedges, paths of two edges, are sides of a triangle, and how many are open.
+    """How many of a graph's wedges, paths of two edges, are sides of a triangle, and how many are
+    open.
 
-    Weights are not looked at. Exact, in O(m) memory; the time is at most O(m √m log m) for m edges, and near O(m log m)
-    for the graphs of people, words and machines.
+    Weights are not looked at. Exact, in O(m) memory; the time is at most O(m √m log m) for m edges,
+    and near O(m log m) for the graphs of people, words and machines.
 
     >>> triadic_closure(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
     TriadicClosure(transitivity=0.6, open_wedges=0.4)
@@ -39,7 +46,9 @@ def triadic_closure(graph: Graph) -> TriadicClosure:
 
 
 def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> dict[str, float]:
-    """An estimate from ``wedges`` random wedges, in linear time, with its standard error ``transitivity_error``."""
+    """An estimate from ``wedges`` random wedges, in linear time, with its standard error
+    ``transitivity_error``.
+    """
     counts = graph.degree * (graph.degree - 1) // 2
     total = int(counts.sum())
     if not total:
@@ -50,14 +59,16 @@ def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> 
     degree = graph.degree[middle]
     first = rng.integers(degree)
     second = (first + rng.integers(1, degree)) % degree  # any other
-    closed = float(are_edges(graph, heads[offsets[middle] + first], heads[offsets[middle] + second]).mean())
+    closed = float(
+        are_edges(graph, heads[offsets[middle] + first], heads[offsets[middle] + second]).mean()
+    )
     error = math.sqrt(closed * (1.0 - closed) / wedges)
     return {"transitivity": closed, "open_wedges": 1.0 - closed, "transitivity_error": error}
 
 
 def _triangles(graph: Graph) -> int:
-    """The number of triangles. Edges lead from the smaller degree to the larger, so that no node has more than √2m of
-    them: for each edge u → v, the v → w with u → w are counted.
+    """The number of triangles. Edges lead from the smaller degree to the larger, so that no node
+    has more than √2m of them: for each edge u → v, the v → w with u → w are counted.
     """
     n = graph.n_nodes
     ends = np.sort(positions_in(np.argsort(graph.degree, kind="stable"))[graph.edges], axis=1)
@@ -72,6 +83,8 @@ def _triangles(graph: Graph) -> int:
         middles, count = heads[start:stop], counts[start:stop]
         at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
         wanted = np.repeat(tails[start:stop], count) * n + heads[at]
-        triangles += int((codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted).sum())
+        triangles += int(
+            (codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted).sum()
+        )
         start = stop
     return triangles

@@ -13,17 +13,18 @@ from ..spaces import Space
 
 _SEARCHES = 4  # of which the best is kept
 _USUAL = 5  # pairs per node that are joined by default
-# For each pair that an average node is joined by, _SPARE of its nearest are looked at, within these bounds: a pair
-# whose ends both have _MOST nearer ones is deep inside a community.
+# For each pair that an average node is joined by, _SPARE of its nearest are looked at, within these
+# bounds: a pair whose ends both have _MOST nearer ones is deep inside a community.
 _SPARE, _FEWEST, _MOST = 4, 16, 64
 
 
 def communities(graph: Graph) -> Ints:
     """The community of each node of a graph: int64 [n], with 0 for the largest.
 
-    They are those of the greatest modularity, in which a tie counts by its weight, that Louvain's method finds (Blondel
-    et al. 2008): how many there are follows from the graph. Same graph, same communities, in whatever order it is
-    given. Small groups beside much larger ones may be merged, as modularity does.
+    They are those of the greatest modularity, in which a tie counts by its weight, that Louvain's
+    method finds (Blondel et al. 2008): how many there are follows from the graph. Same graph, same
+    communities, in whatever order it is given. Small groups beside much larger ones may be merged,
+    as modularity does.
 
     >>> rows = [("a", "b", 5), ("c", "d", 5), ("d", "e", 5), ("b", "c", 1)]
     >>> communities(Graph.from_edges(rows)).tolist()
@@ -45,13 +46,15 @@ def clusters(
     near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
 ) -> Ints:
-    """The community of each of the points [n, d] by their distances: int64 [n], with 0 for the largest.
+    """The community of each of the points [n, d] by their distances: int64 [n], with 0 for the
+    largest.
 
-    The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each
-    node with the nearest to it. The communities are those of that graph, as `communities` finds them, without weights.
-    Same points, same communities. ``near`` saves a pass where the nearest of each
-    point and how far they are is known, `width_of` columns each. ``options`` are those of
-    `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is less that of both ends.
+    The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for
+    each node), and each node with the nearest to it. The communities are those of that graph, as
+    `communities` finds them, without weights. Same points, same communities. ``near`` saves a pass
+    where the nearest of each point and how far they are is known, `width_of` columns each.
+    ``options`` are those of `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is
+    less that of both ends.
 
     >>> from ultrahyperbolic.geometry import Geometry
     >>> spots = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 5.3])[:, None]
@@ -87,7 +90,8 @@ def _nearest_pairs(near: Ints, apart: Floats, count: int) -> tuple[Ints, Ints]:
 
 
 def _communities(n: int, first: Ints, second: Ints, weights: Floats) -> Ints:
-    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m].
+    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] –
+    second [m].
 
     Groups are numbered by size, the largest first; equal ones in the order of their first nodes.
     """
@@ -96,7 +100,9 @@ def _communities(n: int, first: Ints, second: Ints, weights: Floats) -> Ints:
     if not len(first):
         return np.arange(n)
     joined = nx.empty_graph(n)
-    joined.add_weighted_edges_from(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True))
+    joined.add_weighted_edges_from(
+        zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)
+    )
     searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
     best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)

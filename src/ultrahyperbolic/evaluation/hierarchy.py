@@ -1,4 +1,6 @@
-"""δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to compare with."""
+"""δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to
+compare with.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,20 @@ from .inputs import as_array, as_scores, check_points, in_order
 
 _TOPS = (5, 10)  # of the strongest nodes
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
-_SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
+# nodes: smaller components are measured together, larger ones by a pass over the pairs of each
+_SMALL = 1000
 
 
-def delta(points: Points, manifold: Space, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
-    """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
+def delta(
+    points: Points, manifold: Space, graph: Graph | None = None, **options: Unpack[PassOptions]
+) -> Floats:
+    """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the
+    hierarchy (float64 [n]).
 
-    The distance between components has no meaning: with a ``graph`` of several, each node of another component counts
-    as far as the farthest pair of nodes within any component. ``options`` are those of
-    `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is trained with: D_γ on curved manifolds,
-    the squared distance on flat ones.
+    The distance between components has no meaning: with a ``graph`` of several, each node of
+    another component counts as far as the farthest pair of nodes within any component. ``options``
+    are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is trained
+    with: D_γ on curved manifolds, the squared distance on flat ones.
     """
     if graph is not None:
         check_points(graph, points)
@@ -42,8 +48,12 @@ def delta(points: Points, manifold: Space, graph: Graph | None = None, **options
     return rows_of(points, manifold, **options).sums
 
 
-def component_delta(graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]) -> Floats | None:
-    """`delta` [n] on a graph of several components; None where it has one, and δ is the sum over all nodes."""
+def component_delta(
+    graph: Graph, points: Points, manifold: Space, **options: Unpack[PassOptions]
+) -> Floats | None:
+    """`delta` [n] on a graph of several components; None where it has one, and δ is the sum over
+    all nodes.
+    """
     component = graph.component
     sizes = np.bincount(component)
     if len(sizes) < 2:
@@ -52,7 +62,11 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
     # Of the points of another's manifold nothing is known but how far apart two are.
     known = Geometry.of_manifold(manifold) is not None
     for large in np.flatnonzero(sizes > _SMALL) if known else ():
-        nodes, mine, popularity = np.flatnonzero(component == large), options.copy(), popularity_array(options, n)
+        nodes, mine, popularity = (
+            np.flatnonzero(component == large),
+            options.copy(),
+            popularity_array(options, n),
+        )
         mine["popularity"] = None if popularity is None else popularity[nodes]
         own[nodes] = rows_of(points[nodes], manifold, **mine).sums
         farthest = max(farthest, _farthest(points[nodes], manifold, **mine))
@@ -68,9 +82,10 @@ def component_delta(graph: Graph, points: Points, manifold: Space, **options: Un
 def _farthest(points: Points, space: Space, **options: Unpack[PassOptions]) -> float:
     """The largest distance among points [k, d] of the package's own manifolds.
 
-    On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of matrices gives: of each
-    point only the longest on both sides is measured. With a popularity that bounds the distances of a point, and those
-    of the highest bounds are measured to all points until none can be farther.
+    On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of
+    matrices gives: of each point only the longest on both sides is measured. With a popularity that
+    bounds the distances of a point, and those of the highest bounds are measured to all points
+    until none can be farther.
     """
     array, quadric = as_array(points), space.quadric
     assert quadric is not None
@@ -81,9 +96,13 @@ def _farthest(points: Points, space: Space, **options: Unpack[PassOptions]) -> f
     squares = np.square(array) @ signs
     for start in range(0, len(array), rows):
         some = slice(start, start + rows)
-        chords = squares[some, None] + squares[start:] - 2.0 * (array[some] * signs) @ array[start:].T
+        chords = (
+            squares[some, None] + squares[start:] - 2.0 * (array[some] * signs) @ array[start:].T
+        )
         first = np.arange(start, start + len(chords))
-        found += [np.column_stack((first, start + ends)) for ends in (chords.argmin(1), chords.argmax(1))]
+        found += [
+            np.column_stack((first, start + ends)) for ends in (chords.argmin(1), chords.argmax(1))
+        ]
     pairs = np.concatenate(found)
     reach = lengths_of(points, space, pairs, **plain)
     if popularity is None:
@@ -95,7 +114,9 @@ def _farthest(points: Points, space: Space, **options: Unpack[PassOptions]) -> f
     for start in range(0, len(order), rows):
         if bounds[order[start]] <= farthest:
             break
-        pairs = np.stack(np.meshgrid(order[start : start + rows], np.arange(len(array)), indexing="ij"), 2)
+        pairs = np.stack(
+            np.meshgrid(order[start : start + rows], np.arange(len(array)), indexing="ij"), 2
+        )
         pairs = pairs.reshape(-1, 2)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         farthest = max(farthest, float(lengths_of(points, space, pairs, **options).max()))
@@ -120,12 +141,15 @@ def pairs_within(component: Ints) -> Iterator[Ints]:
 
 
 def norm_proxy(points: Points) -> Floats:
-    """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
+    """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for
+    δ (float64 [n]).
+    """
     return np.asarray(np.linalg.norm(as_array(points).astype(np.float64), axis=-1))
 
 
 def ranks_of(delta: Floats) -> Ints:
-    """The rank of each node by δ [n], 1 for the smallest; equal values share a rank, NaN comes last.
+    """The rank of each node by δ [n], 1 for the smallest; equal values share a rank, NaN comes
+    last.
 
     >>> ranks_of(np.array([5.0, 1.0, 3.0, 1.0])).tolist()
     [4, 1, 3, 1]
@@ -134,14 +158,19 @@ def ranks_of(delta: Floats) -> Ints:
 
 
 def leader_ranks(delta: ArrayLike | Points, leaders: Sequence[int]) -> Ints:
-    """The ranks that δ gives to the nodes at some positions, as `ranks_of` gives them, the best ranked first.
+    """The ranks that δ gives to the nodes at some positions, as `ranks_of` gives them, the best
+    ranked first.
 
     >>> leader_ranks([5.0, 1.0, 3.0, 2.0], leaders=[2, 1]).tolist()
     [1, 3]
     """
     scores = as_scores("delta", delta)
     positions = np.asarray(leaders)
-    if positions.ndim != 1 or positions.dtype.kind not in "iu" or len(np.unique(positions)) < len(positions):
+    if (
+        positions.ndim != 1
+        or positions.dtype.kind not in "iu"
+        or len(np.unique(positions)) < len(positions)
+    ):
         raise ValueError(f"leaders must be different positions of nodes, got {leaders!r}")
     if positions.min() < 0 or positions.max() >= len(scores):
         raise ValueError(f"leaders must be positions from 0 to {len(scores) - 1}, got {leaders!r}")
@@ -149,36 +178,51 @@ def leader_ranks(delta: ArrayLike | Points, leaders: Sequence[int]) -> Ints:
 
 
 def hierarchy_spearman(graph: Graph, delta: ArrayLike | Points) -> float:
-    """Spearman's ρ between strength and -δ among the nodes of a component: the mean over components by their sizes.
+    """Spearman's ρ between strength and -δ among the nodes of a component: the mean over components
+    by their sizes.
 
-    Nodes that no path joins do not stand above or below each other. Components in which ρ is not defined are left out,
-    such as a pair of nodes; NaN where it is in none. In a connected graph this is `strength_spearman`.
+    Nodes that no path joins do not stand above or below each other. Components in which ρ is not
+    defined are left out, such as a pair of nodes; NaN where it is in none. In a connected graph
+    this is `strength_spearman`.
 
-    >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("d", "e", 1), ("e", "f", 2), ("f", "g", 1)])
-    >>> hierarchy_spearman(graph, [8.0, 7.0, 9.0, 2.0, 1.0, 1.5, 2.5]) == strength_spearman(graph, range(7))
+    >>> ties = [("a", "b", 3), ("b", "c", 1), ("d", "e", 1), ("e", "f", 2), ("f", "g", 1)]
+    >>> graph = Graph.from_edges(ties)
+    >>> sums = [8.0, 7.0, 9.0, 2.0, 1.0, 1.5, 2.5]
+    >>> hierarchy_spearman(graph, sums) == strength_spearman(graph, range(7))
     False
     """
     return within_components(graph, graph.strength, -as_scores("delta", delta, graph.n_nodes))
 
 
 def within_components(graph: Graph, a: Floats, b: Floats) -> float:
-    """Spearman's ρ of two scores [n] among the nodes of a component: the mean over components by their sizes."""
+    """Spearman's ρ of two scores [n] among the nodes of a component: the mean over components by
+    their sizes.
+    """
     component = graph.component
     parts = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
     found = [(_spearman(a[part], b[part]), len(part)) for part in parts if len(part) > 1]
     known = [(rho, size) for rho, size in found if not math.isnan(rho)]
-    return sum(rho * size for rho, size in known) / sum(size for _, size in known) if known else math.nan
+    return (
+        sum(rho * size for rho, size in known) / sum(size for _, size in known)
+        if known
+        else math.nan
+    )
 
 
 def strength_spearman(
-    graph: Graph, delta: ArrayLike | Points, *, top: int | None = None, at_least: float | None = None
+    graph: Graph,
+    delta: ArrayLike | Points,
+    *,
+    top: int | None = None,
+    at_least: float | None = None,
 ) -> float:
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 
-    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only
-    that number of the strongest nodes, with all that are as strong as the last, ``at_least`` only nodes with s_i at
-    least this. Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal
-    strengths or equal scores throughout, or a score that is NaN.
+    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`.
+    ``top`` takes only that number of the strongest nodes, with all that are as strong as the last,
+    ``at_least`` only nodes with s_i at least this. Equal values share the mean of their ranks. NaN
+    where ρ is not defined: fewer than two nodes, equal strengths or equal scores throughout, or a
+    score that is NaN.
 
     >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("c", "d", 1)])
     >>> strength_spearman(graph, [1.0, 0.5, 2.0, 4.0])
@@ -191,7 +235,9 @@ def strength_spearman(
     if top is not None:
         top = as_integer("top", top)
         if not 1 <= top <= graph.n_nodes:
-            raise ValueError(f"top must be between 1 and the number of nodes, {graph.n_nodes}, got {top}")
+            raise ValueError(
+                f"top must be between 1 and the number of nodes, {graph.n_nodes}, got {top}"
+            )
         chosen = np.flatnonzero(graph.strength >= np.sort(graph.strength)[-top])
     elif at_least is not None:
         chosen = np.flatnonzero(graph.strength >= at_least * (1.0 - ROUNDING))
@@ -199,10 +245,14 @@ def strength_spearman(
 
 
 def correlations(graph: Graph, scores: Floats, suffix: str = "") -> dict[str, float]:
-    """Spearman's ρ of a score that is small for central nodes, over all nodes and over the strongest, by name."""
+    """Spearman's ρ of a score that is small for central nodes, over all nodes and over the
+    strongest, by name.
+    """
     found = {f"spearman_all{suffix}": hierarchy_spearman(graph, scores)}
     tops = (top for top in _TOPS if top <= graph.n_nodes)
-    return found | {f"spearman_top{top}{suffix}": strength_spearman(graph, scores, top=top) for top in tops}
+    return found | {
+        f"spearman_top{top}{suffix}": strength_spearman(graph, scores, top=top) for top in tops
+    }
 
 
 def _spearman(a: Floats, b: Floats) -> float:
@@ -215,13 +265,16 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 
 def centred_ranks(values: Floats) -> Floats:
-    """Ranks minus their mean; values that are equal, but for rounding, share the mean of their ranks."""
+    """Ranks minus their mean; values that are equal, but for rounding, share the mean of their
+    ranks.
+    """
     _, which, counts = np.unique(without_rounding(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - 0.5 * (counts - 1))[which] - 0.5 * (len(values) + 1))
 
 
 def stability(deltas: ArrayLike) -> float:
-    """The mean of Spearman's ρ between two of N trainings, over all pairs of them, from their δ [N, n].
+    """The mean of Spearman's ρ between two of N trainings, over all pairs of them, from their δ [N,
+    n].
 
     NaN where ρ is not defined: if all δ of a training are equal, or one of them is NaN.
 
@@ -247,5 +300,11 @@ def _sums(deltas: ArrayLike) -> Floats:
 
 
 def baselines(graph: Graph) -> dict[str, Floats]:
-    """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``centrality``: the higher, the more central."""
-    return {"strength": graph.strength.copy(), "pagerank": pagerank(graph), "centrality": centrality_of(graph).values}
+    """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``centrality``: the higher,
+    the more central.
+    """
+    return {
+        "strength": graph.strength.copy(),
+        "pagerank": pagerank(graph),
+        "centrality": centrality_of(graph).values,
+    }

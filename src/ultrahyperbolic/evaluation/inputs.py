@@ -1,4 +1,6 @@
-"""What the measures take: points that belong to a graph, scores of its nodes, its edges as a tensor."""
+"""What the measures take: points that belong to a graph, scores of its nodes, its edges as a
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ def check_points(graph: Graph, points: Points) -> None:
     """Raise unless points are [n, d], one row per node, and every row is finite."""
     if points.ndim != 2 or len(points) != graph.n_nodes:
         raise ValueError(
-            f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
+            f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape "
+            f"{tuple(points.shape)}"
         )
     array = as_array(points)
     if not (finite := np.isfinite(array)).all():
@@ -23,8 +26,12 @@ def check_points(graph: Graph, points: Points) -> None:
         raise ValueError(f"points[{row}] is not finite: {format_row(array[row])}")
 
 
-def in_order(graph: Graph, points: Points, options: PassOptions) -> tuple[Graph, Points, PassOptions]:
-    """The same with the nodes in ``graph.node_order``: sums then have the same bits however a graph is given."""
+def in_order(
+    graph: Graph, points: Points, options: PassOptions
+) -> tuple[Graph, Points, PassOptions]:
+    """The same with the nodes in ``graph.node_order``: sums then have the same bits however a graph
+    is given.
+    """
     order, moved = np.array(graph.node_order), options.copy()
     popularity = popularity_array(options, len(points))
     moved["popularity"] = None if popularity is None else popularity[order]

@@ -29,15 +29,21 @@ class LinkPrediction(NamedTuple):
     """What `link_prediction` returns."""
 
     auc: float
-    """The chance that a held-out tie is closer than an untied pair; 1/2 is no better than guessing."""
+    """The chance that a held-out tie is closer than an untied pair; 1/2 is no better than
+    guessing.
+    """
     average_precision: float
-    """The mean over the held-out ties of the share of held-out ties among all that are at most as far."""
+    """The mean over the held-out ties of the share of held-out ties among all that are at most as
+    far.
+    """
     negatives: int
     """How many untied pairs the ties were ranked against."""
 
 
 def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
-    """Take a share of the ties, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
+    """Take a share of the ties, drawn uniformly with a seed, out of a graph; all nodes stay where
+    they are.
+    """
     chosen = _drawn(graph.n_edges, share, seed)
     kept = np.delete(np.arange(graph.n_edges), chosen)
     ways = None if graph.directions is None else graph.directions[kept]
@@ -48,7 +54,9 @@ def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
 
 
 def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
-    """The same for ties that have directions: of a directed graph [h, 2] ties from one node to the other are taken."""
+    """The same for ties that have directions: of a directed graph [h, 2] ties from one node to the
+    other are taken.
+    """
     if graph.directions is None:
         return hold_out_edges(graph, share, seed)
     ties, _ = graph.arcs
@@ -58,7 +66,11 @@ def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     directions.flat[np.concatenate((2 * there, 2 * back + 1))[chosen]] = 0.0
     kept = directions.any(1)
     training = replace(
-        graph, edges=graph.edges[kept], weights=directions[kept].sum(1), directions=directions[kept], policies={}
+        graph,
+        edges=graph.edges[kept],
+        weights=directions[kept].sum(1),
+        directions=directions[kept],
+        policies={},
     )
     return HeldOut(training, ties[chosen])
 
@@ -83,31 +95,45 @@ def link_prediction(
 ) -> LinkPrediction:
     """Rank held-out ties against untied pairs by distance, the closest first.
 
-    ``graph`` is whole, held-out ties included; the points [n, d] were trained without them. ``held_out`` are [h, 2]
-    ties of it, as from `hold_out_edges`. ``negatives`` are ``"all"`` untied pairs, in one pass over the pairs, or a
-    number of them, drawn uniformly with replacement, and with a ``seed``.
+    ``graph`` is whole, held-out ties included; the points [n, d] were trained without them.
+    ``held_out`` are [h, 2] ties of it, as from `hold_out_edges`. ``negatives`` are ``"all"`` untied
+    pairs, in one pass over the pairs, or a number of them, drawn uniformly with replacement, and
+    with a ``seed``.
 
-    Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a
-    complete graph. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
+    Equal distances count one half in the AUC, and are retrieved together in the average precision.
+    Both are NaN for a complete graph. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
     held_out = np.asarray(held_out)
-    if held_out.ndim != 2 or held_out.shape[1] != 2 or not len(held_out) or not are_edges(graph, *held_out.T).all():
-        raise ValueError(f"held_out must be ties of the graph, [h, 2] with h >= 1, got shape {held_out.shape}")
+    if (
+        held_out.ndim != 2
+        or held_out.shape[1] != 2
+        or not len(held_out)
+        or not are_edges(graph, *held_out.T).all()
+    ):
+        raise ValueError(
+            f"held_out must be ties of the graph, [h, 2] with h >= 1, got shape {held_out.shape}"
+        )
     nonedges = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
     if nonedges == 0:
         return LinkPrediction(math.nan, math.nan, 0)
     edges = np.sort(lengths_of(points, manifold, held_out, **options))
     if negatives == "all":
-        # The largest number below a distance, in the precision of the points, turns "at most" into "less than".
+        # The largest number below a distance, in the precision of the points, turns "at most" into
+        # "less than".
         own = edges.astype(str(points.dtype).removeprefix("torch."))
         thresholds = np.concatenate((np.nextafter(own, np.full_like(own, -math.inf)), own))
         found = rows_of(points, manifold, graph.edges, 0, thresholds, upper=True, **options)
         closer, closer_or_tied = np.split(found.nonedges, 2)
     else:
         nonedges = as_integer("negatives", negatives)
-        others = np.sort(lengths_of(points, manifold, _draw_nonedges(graph, nonedges, seed), **options))
-        closer, closer_or_tied = np.searchsorted(others, edges), np.searchsorted(others, edges, side="right")
+        others = np.sort(
+            lengths_of(points, manifold, _draw_nonedges(graph, nonedges, seed), **options)
+        )
+        closer, closer_or_tied = (
+            np.searchsorted(others, edges),
+            np.searchsorted(others, edges, side="right"),
+        )
     auc = 1.0 - float((closer + closer_or_tied).mean()) / (2.0 * nonedges)
     retrieved = np.searchsorted(edges, edges, side="right")
     precision = retrieved / (retrieved + closer_or_tied)
@@ -115,7 +141,9 @@ def link_prediction(
 
 
 def _draw_nonedges(graph: Graph, count: int, seed: int) -> Ints:
-    """[count, 2] pairs i < j without an edge, uniform, with replacement; the graph must have some."""
+    """[count, 2] pairs i < j without an edge, uniform, with replacement; the graph must have
+    some.
+    """
     if count < 1:
         raise ValueError(f"negatives must be 'all' or at least 1, got {count}")
     n, m = graph.n_nodes, graph.n_edges

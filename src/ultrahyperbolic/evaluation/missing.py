@@ -1,8 +1,9 @@
 """How likely it is that two nodes without a tie should have one, learnt from the graph's own ties.
 
-A tenth of the ties is hidden, and a logistic regression learns to tell the hidden ties from the other pairs without a
-tie. It starts from heat that spreads along ties, exp(3 D^-1/2 A D^-1/2), and departs from it as far as the hidden ties
-give reason to: of a few ties nothing else can be learnt. Rows of the matrices are made when they are needed.
+A tenth of the ties is hidden, and a logistic regression learns to tell the hidden ties from the
+other pairs without a tie. It starts from heat that spreads along ties, exp(3 D^-1/2 A D^-1/2), and
+departs from it as far as the hidden ties give reason to: of a few ties nothing else can be learnt.
+Rows of the matrices are made when they are needed.
 """
 
 from __future__ import annotations
@@ -26,25 +27,30 @@ if TYPE_CHECKING:
 MISSING = 0.1
 # Below this many ties none can be spared.
 FEWEST_TIES = 20
-# How long heat spreads, in how many terms of the exponential series; what is added to it before its logarithm is taken.
+# How long heat spreads, in how many terms of the exponential series; what is added to it before its
+# logarithm is taken.
 _TIME, _TERMS, _FLOOR = 3.0, 12, 0.1
-# Ties are hidden until there are _ENOUGH, in so many rounds: few rounds would not tell chances from luck.
+# Ties are hidden until there are _ENOUGH, in so many rounds: few rounds would not tell chances from
+# luck.
 _ENOUGH, _ROUNDS = 500, (5, 10)
 # How strongly a round holds the regression to heat alone.
 _RIDGE = 10.0
 _NEWTON = 50  # steps at most
-# All pairs are looked at up to this many nodes; beyond, those of as many nodes: half of them those with the strongest
-# common neighbours, half of them drawn.
+# All pairs are looked at up to this many nodes; beyond, those of as many nodes: half of them those
+# with the strongest common neighbours, half of them drawn.
 _ALL_NODES, _SOME_NODES = 3000, 500
 # A node with more ties than this does not make those that it ties near to each other.
 _HUB = 500
 # Pairs that a round keeps, and numbers that are computed at once: they bound the memory.
 _KEPT, _AT_ONCE = 40_000, 1 << 20
-# The best pairs, of all rounds, whose share of hidden ties is counted at once; each further step is wider by a factor.
+# The best pairs, of all rounds, whose share of hidden ties is counted at once; each further step is
+# wider by a factor.
 _FIRST, _WIDER = 40, 1.5
-# The chances that a step can have, descending; how likely two steps are to have the same one before they are counted.
+# The chances that a step can have, descending; how likely two steps are to have the same one before
+# they are counted.
 _CHANCES, _SAME = 1.0 / (1.0 + np.exp(np.linspace(-5.0, 14.0, 77))), 0.3
-# How much likelier a tenth of the ties is to be missing already than none is, before the hidden ones are counted.
+# How much likelier a tenth of the ties is to be missing already than none is, before the hidden
+# ones are counted.
 _ODDS = 10.0
 # Up to how many suggestions the share of right ones is known.
 _LISTED = 100
@@ -78,37 +84,54 @@ class Calibration:
     def scores(self, evidence: Floats) -> Floats:
         """The scores [...] of evidence [f, ...], the larger the likelier a tie."""
         found: Floats = np.zeros(evidence.shape[1:])
-        for values, centre, spread, slope in zip(evidence, self.centre, self.spread, self.slopes, strict=True):
+        for values, centre, spread, slope in zip(
+            evidence, self.centre, self.spread, self.slopes, strict=True
+        ):
             found += (values - centre) * (slope / spread)
         return found
 
     def chance(self, scores: Floats) -> Floats:
-        """The chance that pairs of such scores are missing ties, if a tenth of the ties is missing; NaN if unknown."""
+        """The chance that pairs of such scores are missing ties, if a tenth of the ties is missing;
+        NaN if unknown.
+        """
         if not self.steps:
             return np.full(len(scores), math.nan)
         return np.exp(np.interp(scores, self.steps[::-1], np.log(self.chances[::-1])))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+        }
 
     @classmethod
     def from_json(cls, data: object) -> Self | None:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        plain: dict[str, Any] = {name: tuple(of) if isinstance(of, list) else of for name, of in data.items()}
+        plain: dict[str, Any] = {
+            name: tuple(of) if isinstance(of, list) else of for name, of in data.items()
+        }
         found = cls(**plain)
         *lists, held_out, rounds, fingerprint = vars(found).values()
-        whole = isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
-        if not whole or not all(isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists):
+        whole = (
+            isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
+        )
+        if not whole or not all(
+            isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists
+        ):
             return None
-        alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(found.steps) == len(found.chances)
+        alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(
+            found.steps
+        ) == len(found.chances)
         return found if alike and min((*found.spread, *found.chances), default=0.0) > 0.0 else None
 
 
 class Evidence:
-    """What the ties of a graph say of pairs of nodes. Of a directed graph a pair is a tie from one to the other."""
+    """What the ties of a graph say of pairs of nodes. Of a directed graph a pair is a tie from one
+    to the other.
+    """
 
     def __init__(self, graph: Graph) -> None:
         n, degree = graph.n_nodes, graph.degree.astype(np.float64)
@@ -121,17 +144,22 @@ class Evidence:
         # A common neighbour of two nodes has two ties or more.
         self._adamic = np.where(degree > 1, 1.0 / np.log(np.maximum(degree, 2.0)), 0.0)
         self._resource = 1.0 / np.maximum(degree, 1.0)
-        # A node without ties says nothing: in a graph of which ties were hidden, it would betray one of them.
+        # A node without ties says nothing: in a graph of which ties were hidden, it would betray
+        # one of them.
         self._out = self._in = np.maximum(degree, 1.0)
         self.arcs = self.ties
         if graph.is_directed:
             ends, weights = graph.arcs
             self.arcs = type(self.ties)((np.ones(len(ends)), tuple(ends.T)), shape=(n, n))
-            self._out, self._in = (np.maximum(np.bincount(side, minlength=n), 1.0) for side in ends.T)
+            self._out, self._in = (
+                np.maximum(np.bincount(side, minlength=n), 1.0) for side in ends.T
+            )
             self._heights = heights(n, ends, weights)
 
     def of(self, rows: Ints, *, into: bool = False) -> Floats:
-        """The evidence [f, n, b] for ties from these rows [b] to all nodes, or from all nodes ``into`` them."""
+        """The evidence [f, n, b] for ties from these rows [b] to all nodes, or from all nodes
+        ``into`` them.
+        """
         ties = self.ties[:, rows].toarray()
         heat = term = np.equal.outer(np.arange(len(self._out)), rows).astype(np.float64)
         for k in range(1, _TERMS + 1):
@@ -150,11 +178,17 @@ class Evidence:
             arcs = self.arcs if into else self.arcs.T
             steps = (self._heights[rows] - self._heights[:, None]) * (-1.0 if into else 1.0)
             through = arcs @ (self._resource[:, None] * arcs[:, rows].toarray())
-            found += [arcs.T[:, rows].toarray(), steps, np.square(steps - 1.0), np.log1p(100.0 * through)]
+            found += [
+                arcs.T[:, rows].toarray(),
+                steps,
+                np.square(steps - 1.0),
+                np.log1p(100.0 * through),
+            ]
         return np.stack(found)
 
     def parts(self, rows: Ints, *, into: bool = False) -> Iterator[tuple[Ints, Floats, Bools]]:
-        """The pairs that have an end in these rows, some rows [b] at a time, with their evidence [f, n, b].
+        """The pairs that have an end in these rows, some rows [b] at a time, with their evidence
+        [f, n, b].
 
         The last says which are free [n, b]: each pair without a tie is once.
         """
@@ -170,7 +204,9 @@ class Evidence:
             yield some, self.of(some, into=into), free
 
     def rows(self, seed: int = 0) -> Ints:
-        """The nodes whose pairs are looked at, ascending: all, or ``_SOME_NODES`` of a large graph."""
+        """The nodes whose pairs are looked at, ascending: all, or ``_SOME_NODES`` of a large
+        graph.
+        """
         n = len(self._out)
         if n <= _ALL_NODES:
             return np.arange(n)
@@ -189,7 +225,9 @@ class Evidence:
 
 
 def _scaled(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """D^-1/2 M D^-1/2 of a symmetric matrix, whose sums of rows, or 1 where they are 0, are the diagonal of D."""
+    """D^-1/2 M D^-1/2 of a symmetric matrix, whose sums of rows, or 1 where they are 0, are the
+    diagonal of D.
+    """
     sums = np.asarray(matrix.sum(0)).ravel()
     factors = 1.0 / np.sqrt(np.where(sums > 0.0, sums, 1.0))
     return (matrix * factors[None, :] * factors[:, None]).tocsr()
@@ -202,11 +240,18 @@ def untied(graph: Graph) -> int:
 
 
 def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibration:
-    """Hide ties of a graph and learn to find them; of a graph that can spare none, heat alone is taken."""
+    """Hide ties of a graph and learn to find them; of a graph that can spare none, heat alone is
+    taken.
+    """
     ties = len(graph.arcs[1]) if graph.is_directed else graph.n_edges
     kinds = 10 if graph.is_directed else 6
     if ties < FEWEST_TIES or untied(graph) == 0:
-        return Calibration((0.0,) * kinds, (1.0,) * kinds, (1.0, *(0.0,) * (kinds - 1)), fingerprint=graph.fingerprint)
+        return Calibration(
+            (0.0,) * kinds,
+            (1.0,) * kinds,
+            (1.0, *(0.0,) * (kinds - 1)),
+            fingerprint=graph.fingerprint,
+        )
     rounds = int(np.clip(math.ceil(_ENOUGH / (MISSING * ties)), *_ROUNDS))
     samples = []
     for seed in range(rounds):
@@ -223,7 +268,9 @@ def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibra
     found = {"centre": centre, "spread": spread, "slopes": _fitted(samples)}
     found |= {"steps": steps, "chances": chances, "precision": precision}
     plain: dict[str, Any] = {name: tuple(values.tolist()) for name, values in found.items()}
-    return Calibration(**plain, held_out=int(tried.hidden.sum()), rounds=rounds, fingerprint=graph.fingerprint)
+    return Calibration(
+        **plain, held_out=int(tried.hidden.sum()), rounds=rounds, fingerprint=graph.fingerprint
+    )
 
 
 class _Sample(NamedTuple):
@@ -244,9 +291,11 @@ def _joined(samples: Sequence[_Sample]) -> _Sample:
 
 
 def _sample(graph: Graph, seed: int | None) -> _Sample:
-    """Hide a tenth of the ties, or none without a seed; keep these pairs, those of much heat and some of the others.
+    """Hide a tenth of the ties, or none without a seed; keep these pairs, those of much heat and
+    some of the others.
 
-    A hot pair that is left out, or that stands for many, would make the shares among the best pairs wrong.
+    A hot pair that is left out, or that stands for many, would make the shares among the best pairs
+    wrong.
     """
     nothing = HeldOut(graph, np.empty((0, 2), dtype=np.int64))
     rest, hidden = nothing if seed is None else hold_out_ties(graph, MISSING, seed)
@@ -261,12 +310,20 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
         heat = np.maximum(np.exp(values[0]) - _FLOOR, 1e-12)
         likely = np.where(was, 1.0, np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean())))
         found = np.nonzero(free & (rng.random(free.shape) < likely))
-        kept.append(_Sample(values[:, found[0], found[1]], was[found], 1.0 / likely[found], np.zeros(len(found[0]))))
+        kept.append(
+            _Sample(
+                values[:, found[0], found[1]],
+                was[found],
+                1.0 / likely[found],
+                np.zeros(len(found[0])),
+            )
+        )
     return _joined(kept)
 
 
 def _standard(sample: _Sample) -> tuple[_Sample, Floats, Floats]:
-    """The sample with evidence of mean 0 and variance 1, and the mean [f] and the standard deviation [f] it had.
+    """The sample with evidence of mean 0 and variance 1, and the mean [f] and the standard
+    deviation [f] it had.
 
     A graph of which ties are hidden has lower degrees, which must not count as evidence.
     """
@@ -277,7 +334,9 @@ def _standard(sample: _Sample) -> tuple[_Sample, Floats, Floats]:
 
 
 def _fitted(samples: Sequence[_Sample]) -> Floats:
-    """[f] the slopes of the logistic regression of what was hidden on standard evidence, held to heat alone."""
+    """[f] the slopes of the logistic regression of what was hidden on standard evidence, held to
+    heat alone.
+    """
     every = _joined(samples)
     weights, columns = every.weights, np.vstack((np.ones(len(every.weights)), every.evidence))
     rate = every.hidden.sum() / weights.sum()
@@ -308,13 +367,16 @@ def _steps(sample: _Sample) -> tuple[Floats, Floats]:
     """Scores [b], descending, and the chance of a tie around each, in steps that grow wider."""
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
-    which = np.floor(np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
+    which = np.floor(
+        np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER)
+    )
     _, which = np.unique(which, return_inverse=True)
     width: Floats = np.bincount(which, weights).astype(np.float64)
     ties: Floats = np.bincount(which, hidden).astype(np.float64)
     middle = np.bincount(which, weights * scores) / width
-    # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at most 9 of 19 pairs
-    # are hidden ties. Where more are, few ties can be missing, and the share itself is the chance.
+    # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at
+    # most 9 of 19 pairs are hidden ties. Where more are, few ties can be missing, and the share
+    # itself is the chance.
     found = (1.0 - MISSING) * _CHANCES
     some, likely = _descending(ties, width, found / (1.0 + found))
     none, likelier = _descending(ties, width, _CHANCES)
@@ -323,9 +385,11 @@ def _steps(sample: _Sample) -> tuple[Floats, Floats]:
 
 
 def _descending(ties: Floats, widths: Floats, shares: Floats) -> tuple[Floats, float]:
-    """The expected chances [b] of steps, which never ascend, and how likely the counted ties are (its logarithm).
+    """The expected chances [b] of steps, which never ascend, and how likely the counted ties are
+    (its logarithm).
 
-    ``ties`` [b] of ``widths`` [b] pairs were hidden, of which each chance of ``_CHANCES`` lets one expect ``shares``.
+    ``ties`` [b] of ``widths`` [b] pairs were hidden, of which each chance of ``_CHANCES`` lets one
+    expect ``shares``.
     """
     n, lower = len(shares), np.arange(len(shares))[::-1, None]
     move = _SAME * np.eye(n) + np.triu(np.full((n, n), 1.0 - _SAME), 1) / np.maximum(lower, 1)
@@ -350,7 +414,8 @@ def likeliest(
     node: int | None = None,
     progress: Progress = lambda done, text: None,
 ) -> tuple[Ints, Floats]:
-    """The k pairs [k, 2] without a tie that are likeliest to have one, of all nodes or of one, and their scores [k].
+    """The k pairs [k, 2] without a tie that are likeliest to have one, of all nodes or of one, and
+    their scores [k].
 
     Of a directed graph, a pair is a tie from the first to the second.
     """

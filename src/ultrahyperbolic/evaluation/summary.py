@@ -1,7 +1,8 @@
-"""All measures of an embedding, and the baselines: exact, or of a large graph from some nodes, each against all.
+"""All measures of an embedding, and the baselines: exact, or of a large graph from some nodes, each
+against all.
 
-Estimates have standard errors, and take linear time. Neighbours and orders are means over the drawn nodes; δ of a node
-is n - 1 times its mean distance to these.
+Estimates have standard errors, and take linear time. Neighbours and orders are means over the drawn
+nodes; δ of a node is n - 1 times its mean distance to these.
 """
 
 from __future__ import annotations
@@ -29,12 +30,17 @@ from .retrieval import orders_of, precision_of, reconstruction_of, violated_shar
 SAMPLED_NODES = 20_000
 """With more nodes than this, a training measures by samples."""
 
-# Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
+# Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds;
+# and at once.
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
-# Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
+# Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn
+# node.
 _TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
 _NEAREST = 5
-_EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
+_EXACTLY, _ROUGHLY = (
+    1e-12,
+    1e-8,
+)  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
 
 class Near(NamedTuple):
@@ -68,20 +74,29 @@ def evaluate(
     progress: bool = False,
     popularity: Points | None = None,
 ) -> dict[str, float]:
-    """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
+    """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what
+    each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What a training has smoothed is
-    measured at its last ε, ``embedding.record.config["epsilon"][1]``. With ``popularity`` [n], the
-    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
+    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What a training
+    has smoothed is measured at its last ε, ``embedding.record.config["epsilon"][1]``. With
+    ``popularity`` [n], the distance of a pair is d_ij - a_i - a_j. What is not defined for the
+    graph is left out: no value is NaN.
     """
-    options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
+    options = PassOptions(
+        dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity
+    )
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)
 
 
 def over_pairs(
-    graph: Graph, points: Points, manifold: Space, *, progress: bool = False, **options: Unpack[PassOptions]
+    graph: Graph,
+    points: Points,
+    manifold: Space,
+    *,
+    progress: bool = False,
+    **options: Unpack[PassOptions],
 ) -> OverPairs:
     """The measures over all pairs of the points [n, d], with δ and the nearest nodes, in one pass.
 
@@ -96,7 +111,9 @@ def over_pairs(
     return OverPairs(found.measures, found.delta[back], Near(order[near[back]], apart[back]))
 
 
-def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOptions, *, progress: bool) -> OverPairs:
+def _over_pairs(
+    graph: Graph, points: Points, manifold: Space, options: PassOptions, *, progress: bool
+) -> OverPairs:
     k = width_of(graph.n_nodes, graph.n_edges)
     if k < 1:
         none = np.empty((graph.n_nodes, 0))
@@ -104,7 +121,11 @@ def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOpti
     with bar("measuring", show=progress):
         distances = lengths_of(points, manifold, graph.edges, **options)
         rows = rows_of(points, manifold, graph.edges, k, distances, **options)
-        orders, ranks, indices = orders_of(graph, distances, rows.nonedges), reconstruction_of(rows), rows.indices
+        orders, ranks, indices = (
+            orders_of(graph, distances, rows.nonedges),
+            reconstruction_of(rows),
+            rows.indices,
+        )
         delta = component_delta(graph, points, manifold, **options)
         delta = rows.sums if delta is None else delta
         found = {
@@ -114,10 +135,14 @@ def _over_pairs(graph: Graph, points: Points, manifold: Space, options: PassOpti
             "violated_orders": orders.edges_vs_nonedges,
             "tie_order": 1.0 - orders.ties,
             "violated_orders_all": orders.all_classes,
-            f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST]) if k >= _NEAREST else math.nan,
+            f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST])
+            if k >= _NEAREST
+            else math.nan,
             "mean_rank": ranks.mean_rank,
         }
-        return OverPairs(_defined(found | _of_delta(graph, delta)), delta, Near(indices, rows.distances))
+        return OverPairs(
+            _defined(found | _of_delta(graph, delta)), delta, Near(indices, rows.distances)
+        )
 
 
 def _of_delta(graph: Graph, delta: Floats) -> dict[str, float]:
@@ -127,7 +152,9 @@ def _of_delta(graph: Graph, delta: Floats) -> dict[str, float]:
 
 
 def strongest_tie(graph: Graph, nearest: Ints) -> float:
-    """The share of the nodes with a tie whose nearest node [n] is one of those they are tied to most strongly."""
+    """The share of the nodes with a tie whose nearest node [n] is one of those they are tied to
+    most strongly.
+    """
     strongest, found = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes)
     for own, other in (graph.edges.T, graph.edges.T[::-1]):
         np.maximum.at(strongest, own, graph.weights)
@@ -137,8 +164,11 @@ def strongest_tie(graph: Graph, nearest: Ints) -> float:
     return float((found[tied] == strongest[tied]).mean()) if tied.any() else math.nan
 
 
-def over_nodes(graph: Graph, points: Points, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
-    """The measures to compare with, which need no distances: from the norms of the points and from the graph.
+def over_nodes(
+    graph: Graph, points: Points, *, progress: bool = False, sample: bool = False
+) -> dict[str, float]:
+    """The measures to compare with, which need no distances: from the norms of the points and from
+    the graph.
 
     With ``sample``, triadic closure is estimated from some wedges.
     """
@@ -147,7 +177,9 @@ def over_nodes(graph: Graph, points: Points, *, progress: bool = False, sample: 
         update(0, "norm")
         found = correlations(graph, norm_proxy(points), "_norm")
         update(1, "PageRank")
-        found |= correlations(graph, -pagerank(graph, tolerance=_ROUGHLY if sample else _EXACTLY), "_pagerank")
+        found |= correlations(
+            graph, -pagerank(graph, tolerance=_ROUGHLY if sample else _EXACTLY), "_pagerank"
+        )
         update(2, "centrality")
         found |= correlations(graph, -centrality_of(graph).values, "_centrality")
         update(3, "triangles")
@@ -163,7 +195,9 @@ class FromSamples(NamedTuple):
     """What `from_samples` returns."""
 
     measures: dict[str, float]
-    """By name; ``NAME_error`` is the standard error of NAME, and ``measured_nodes`` how many nodes were drawn."""
+    """By name; ``NAME_error`` is the standard error of NAME, and ``measured_nodes`` how many nodes
+    were drawn.
+    """
     delta: Floats
     """[n] δ, estimated."""
 
@@ -184,10 +218,11 @@ def from_samples(
     seed: int = 0,
     progress: bool = False,
 ) -> FromSamples:
-    """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
+    """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any
+    device.
 
-    ``nodes`` is how many are drawn (default: `drawn_nodes`); after some ``seconds`` no more are looked at. The manifold
-    is one of the package's.
+    ``nodes`` is how many are drawn (default: `drawn_nodes`); after some ``seconds`` no more are
+    looked at. The manifold is one of the package's.
     """
     check_points(graph, points)
     centrality_of(graph)  # which the graph in order takes along
@@ -218,7 +253,9 @@ def from_samples(
     return FromSamples(_defined(measures), delta[positions_in(order)])
 
 
-def delta_from_samples(graph: Graph, points: Points, manifold: Space, popularity: Floats | None = None) -> Floats:
+def delta_from_samples(
+    graph: Graph, points: Points, manifold: Space, popularity: Floats | None = None
+) -> Floats:
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
@@ -232,20 +269,35 @@ class _Totals:
     """The sums over the drawn nodes so far."""
 
     def __init__(
-        self, graph: Graph, points: Points, space: Space, options: PassOptions, rng: np.random.Generator
+        self,
+        graph: Graph,
+        points: Points,
+        space: Space,
+        options: PassOptions,
+        rng: np.random.Generator,
     ) -> None:
         self.graph, self.measured, self.rng = graph, measured_from(points, space, **options), rng
         self.component = graph.component
         self.sizes = np.bincount(self.component)
-        self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), -math.inf
+        self.sums, self.met, self.farthest = (
+            np.zeros(graph.n_nodes),
+            np.zeros(graph.n_nodes),
+            -math.inf,
+        )
         self.nodes: list[tuple[float, float, float, float, float, float]] = []
         self.violated: list[tuple[float, float]] = []
 
     def add_rows(self, nodes: Ints) -> Floats:
-        """The distances [k, n] from drawn nodes, less popularity and 0 to themselves; δ counts those in a component."""
+        """The distances [k, n] from drawn nodes, less popularity and 0 to themselves; δ counts
+        those in a component.
+        """
         distances = self.measured(nodes)
         for row, node in zip(distances, nodes, strict=True):
-            mine = self.component == self.component[node] if len(self.sizes) > 1 else np.ones(len(self.sums), bool)
+            mine = (
+                self.component == self.component[node]
+                if len(self.sizes) > 1
+                else np.ones(len(self.sums), bool)
+            )
             self.sums[mine] += row[mine]
             self.met[mine] += 1.0
             self.met[node] -= 1.0  # itself, at distance 0
@@ -254,7 +306,9 @@ class _Totals:
         return distances
 
     def add_node(self, node: int, distances: Floats, lengths: Floats) -> None:
-        """How the neighbours of a drawn node stand among all, and its other pairs among ties; ``distances`` change."""
+        """How the neighbours of a drawn node stand among all, and its other pairs among ties;
+        ``distances`` change.
+        """
         offsets, heads = self.graph.neighbor_lists
         mine = slice(offsets[node], offsets[node + 1])
         neighbors = heads[mine]
@@ -288,7 +342,9 @@ class _Totals:
         """[n] δ; as of `ultrahyperbolic.evaluation.delta` where there are several components."""
         farthest = self.farthest if self.farthest > -math.inf else 0.0
         # Where none of a component was drawn it is small, and its nodes count as its farthest.
-        mean: Floats = np.divide(self.sums, self.met, out=np.full(len(self.sums), farthest), where=self.met > 0)
+        mean: Floats = np.divide(
+            self.sums, self.met, out=np.full(len(self.sums), farthest), where=self.met > 0
+        )
         own = self.sizes[self.component]
         return mean * (own - 1) + (len(self.sums) - own) * farthest
 
@@ -301,7 +357,9 @@ class _Totals:
             for name, values in zip(names, means, strict=True):
                 found[name], found[f"{name}_error"] = float(values.mean()), _error(values)
             found["mean_rank"], found["mean_rank_error"] = _ratio(ranks, degrees)
-        found["violated_orders"], found["violated_orders_error"] = _ratio(*np.array(self.violated).T)
+        found["violated_orders"], found["violated_orders_error"] = _ratio(
+            *np.array(self.violated).T
+        )
         return found
 
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from ..files import replace_file
 
-# What begins a formula, in its narrow and its wide form, after blanks or after one of the characters that are dropped.
+# What begins a formula, in its narrow and its wide form, after blanks or after one of the
+# characters that are dropped.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]|'")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def safe_cell(value: object) -> str:
-    """The text of a cell, with an apostrophe before what a spreadsheet would run; `plain_cell` removes it.
+    """The text of a cell, with an apostrophe before what a spreadsheet would run; `plain_cell`
+    removes it.
 
     >>> [safe_cell(value) for value in ("=1+1", "@x", "-3.5", "-x", "it's", "'x", 7)]
     ["'=1+1", "'@x", '-3.5', "'-x", "it's", "''x", '7']

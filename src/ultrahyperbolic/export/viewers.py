@@ -1,4 +1,6 @@
-"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, what reads GraphML or GEXF."""
+"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, what reads
+GraphML or GEXF.
+"""
 
 from __future__ import annotations
 
@@ -60,19 +62,24 @@ def export(
 ) -> Exported:
     """Write an embedding for another viewer; ``docs/exports.md`` says what each file holds.
 
-    Formats are ``"atlas"``, a Parquet file for Embedding Atlas that lists so many nearest ``neighbors`` of each node;
-    ``"projector"``, a folder of TSV files for TensorBoard's projector; ``"graphml"`` and ``"gexf"``, for Gephi and
-    others; and ``"vosviewer"``, the JSON of VOSviewer. The last three need the ``graph`` that was embedded, in the
-    order of the nodes of the embedding, by default the embedding's own; the others get its labels and strengths.
-    ``overwrite`` replaces files that are there, and ``progress`` shows a bar on a terminal.
+    Formats are ``"atlas"``, a Parquet file for Embedding Atlas that lists so many nearest
+    ``neighbors`` of each node; ``"projector"``, a folder of TSV files for TensorBoard's projector;
+    ``"graphml"`` and ``"gexf"``, for Gephi and others; and ``"vosviewer"``, the JSON of VOSviewer.
+    The last three need the ``graph`` that was embedded, in the order of the nodes of the embedding,
+    by default the embedding's own; the others get its labels and strengths. ``overwrite`` replaces
+    files that are there, and ``progress`` shows a bar on a terminal.
     """
     check_choice("format", format, FORMATS)
     neighbors = check_count("neighbors", neighbors, 1)
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
-        raise ValueError("graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)")
+        raise ValueError(
+            "graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)"
+        )
     target = Path(path)
-    folder, names = (target, _PROJECTOR) if format == "projector" else (target.parent, (target.name,))
+    folder, names = (
+        (target, _PROJECTOR) if format == "projector" else (target.parent, (target.name,))
+    )
     notes: list[str] = []
     with bar(f"writing {target}", show=progress):
         _check_free(folder, names, overwrite)
@@ -108,7 +115,8 @@ def _check_free(folder: Path, names: Iterable[str], overwrite: bool) -> None:
             raise IsADirectoryError(f"{path} is a folder; name a file")
         if path.exists() and not overwrite:
             raise FileExistsError(
-                f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)"
+                f"{path} is there already: name another, or overwrite it (overwrite=True, "
+                "--overwrite)"
             )
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -118,13 +126,21 @@ def _writer(lines: Iterable[str]) -> Write:
 
 
 def _names(embedding: Embedding, graph: Graph | None) -> dict[str, list[str]]:
-    """The ids of the nodes as text, and their labels, empty where a node has none, if any has one."""
+    """The ids of the nodes as text, and their labels, empty where a node has none, if any has
+    one.
+    """
     names = {"node": id_texts(embedding.ids)}
-    return names | {"label": label_texts(graph.ids, graph.labels)} if graph is not None and graph.labels else names
+    return (
+        names | {"label": label_texts(graph.ids, graph.labels)}
+        if graph is not None and graph.labels
+        else names
+    )
 
 
 def _known(embedding: Embedding, graph: Graph | None) -> dict[str, NDArray[Any]]:
-    """The numbers [n] of the nodes by name: rank, delta, popularity and strength, as far as they are known."""
+    """The numbers [n] of the nodes by name: rank, delta, popularity and strength, as far as they
+    are known.
+    """
     found = {"rank": embedding.rank, "delta": embedding.delta, "popularity": embedding.popularity}
     found["strength"] = None if graph is None else graph.strength
     return {name: values for name, values in found.items() if values is not None}
@@ -138,13 +154,17 @@ def _scaled_plane(embedding: Embedding) -> Floats:
 
 
 def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Write:
-    """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
+    """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas
+    documents it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     n = len(embedding)
     k = min(k, n - 1)
-    indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
+    indices, distances = (
+        embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
+    )
     offsets = np.arange(n + 1, dtype=np.int32) * k
     places = plane(embedding)
     columns: dict[str, pyarrow.Array | NDArray[np.generic]] = {}
@@ -152,27 +172,41 @@ def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Wri
         check_texts(texts, name, str(path))
         columns[name] = pa.array(texts, type=pa.string())
     columns |= {"x": places[:, 0], "y": places[:, 1]}
-    lists = [pa.ListArray.from_arrays(offsets, pa.array(values.ravel())) for values in (indices, distances)]
+    lists = [
+        pa.ListArray.from_arrays(offsets, pa.array(values.ravel()))
+        for values in (indices, distances)
+    ]
     columns["neighbors"] = pa.StructArray.from_arrays(lists, names=["ids", "distances"])
     table = pa.table(columns | {"delta": embedding.delta} | _known(embedding, graph))
     return lambda file: pq.write_table(table, file)
 
 
 def _projector(embedding: Embedding, graph: Graph | None) -> tuple[list[Write], list[str]]:
-    """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
+    """Coordinates and what is known of the nodes, one line per node, and the configuration that
+    names the two files.
+    """
     columns = _names(embedding, graph)
     changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
     columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
-    columns |= {name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()}
+    columns |= {
+        name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()
+    }
     vectors, metadata, _ = _PROJECTOR
     shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
     about = [
-        "embeddings {", '  tensor_name: "points"', f"  {shape}", f'  tensor_path: "{vectors}"',
-        f'  metadata_path: "{metadata}"', "}",
-    ]  # fmt: skip
+        "embeddings {",
+        '  tensor_name: "points"',
+        f"  {shape}",
+        f'  tensor_path: "{vectors}"',
+        f'  metadata_path: "{metadata}"',
+        "}",
+    ]
     points = ("\t".join(map(repr, row)) for row in embedding.points.tolist())
     known = ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)])
-    note = f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks"
+    note = (
+        f"{changed} ids or labels hold tabs, line ends or other control characters, which became "
+        "blanks"
+    )
     return [_writer(lines) for lines in (points, known, about)], [note] if changed else []
 
 
@@ -182,7 +216,10 @@ def _xml_names(embedding: Embedding, graph: Graph) -> tuple[list[str], list[str]
     for what, texts in names.items():
         for text in texts:
             if found := _NOT_XML.search(text):
-                why = f"holds U+{ord(found[0]):04X}, which XML cannot write: rename it, or export to projector"
+                why = (
+                    f"holds U+{ord(found[0]):04X}, which XML cannot write: rename it, or export "
+                    "to projector"
+                )
                 raise ValueError(f"{what} {text!r} {why}")
     if len(set(names["node"])) < len(embedding):
         ((twice, _),) = Counter(names["node"]).most_common(1)
@@ -194,7 +231,10 @@ def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[fl
     """The attributes of nodes: a type and a value for each."""
     known = _known(embedding, graph) | {"community": _communities(embedding, graph)}
     known |= {f"x{k}": column for k, column in enumerate(embedding.points.T)}
-    return {name: ("long" if values.dtype.kind == "i" else "double", values.tolist()) for name, values in known.items()}
+    return {
+        name: ("long" if values.dtype.kind == "i" else "double", values.tolist())
+        for name, values in known.items()
+    }
 
 
 def _communities(embedding: Embedding, graph: Graph) -> NDArray[np.int64]:
@@ -206,22 +246,34 @@ def _communities(embedding: Embedding, graph: Graph) -> NDArray[np.int64]:
 def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
     """The network as VOSviewer documents it: ids and clusters are numbers from 1."""
     names = _names(embedding, graph)
-    shown = [label or node for label, node in zip(names.get("label", names["node"]), names["node"], strict=True)]
+    shown = [
+        label or node
+        for label, node in zip(names.get("label", names["node"]), names["node"], strict=True)
+    ]
     places, groups = _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding, graph)
     columns = shown, places, groups, graph.degree, graph.strength, embedding.rank
     items = [
         {
-            "id": number, "label": label, "x": float(x), "y": float(y), "cluster": int(group) + 1,
-            "weights": {"Links": int(degree), "Total link strength": float(strength)}, "scores": {"Rank": int(rank)},
+            "id": number,
+            "label": label,
+            "x": float(x),
+            "y": float(y),
+            "cluster": int(group) + 1,
+            "weights": {"Links": int(degree), "Total link strength": float(strength)},
+            "scores": {"Rank": int(rank)},
         }
-        for number, (label, (x, y), group, degree, strength, rank) in enumerate(zip(*columns, strict=True), 1)
-    ]  # fmt: skip
+        for number, (label, (x, y), group, degree, strength, rank) in enumerate(
+            zip(*columns, strict=True), 1
+        )
+    ]
     ties = zip((graph.edges + 1).tolist(), graph.weights.tolist(), strict=True)
     links = [{"source_id": i, "target_id": j, "strength": weight} for (i, j), weight in ties]
     return {"network": {"items": items, "links": links}}
 
 
-def _graphml(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]) -> Iterator[str]:
+def _graphml(
+    embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]
+) -> Iterator[str]:
     numbers = _numbers(embedding, graph)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
@@ -235,7 +287,9 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str], labels: list[st
     yield '  <graph edgedefault="undirected">'
     for row, node in enumerate(ids):
         data = [f'<data key="label">{escape(labels[row], _RETURN)}</data>'] if labels[row] else []
-        data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
+        data += [
+            f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()
+        ]
         yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
         ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
@@ -247,7 +301,10 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str], labels: list[st
 def _gexf(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]) -> Iterator[str]:
     numbers, places = _numbers(embedding, graph), _scaled_plane(embedding).tolist()
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'
+    yield (
+        '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" '
+        'version="1.2">'
+    )
     yield '  <graph defaultedgetype="undirected" mode="static">'
     yield '    <attributes class="node">'
     for name, (kind, _) in numbers.items():
@@ -255,15 +312,21 @@ def _gexf(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str])
     yield "    </attributes>"
     yield "    <nodes>"
     for row, node in enumerate(ids):
-        values = "".join(f'<attvalue for="{name}" value="{found[row]!r}"/>' for name, (_, found) in numbers.items())
+        values = "".join(
+            f'<attvalue for="{name}" value="{found[row]!r}"/>'
+            for name, (_, found) in numbers.items()
+        )
         x, y = places[row]
         yield (
-            f"      <node id={quoteattr(node)} label={quoteattr(labels[row] or node)}><attvalues>{values}</attvalues>"
+            f"      <node id={quoteattr(node)} "
+            f"label={quoteattr(labels[row] or node)}><attvalues>{values}</attvalues>"
             f'<viz:position x="{x!r}" y="{y!r}" z="0.0"/></node>'
         )
     yield "    </nodes>"
     yield "    <edges>"
-    for number, ((i, j), weight) in enumerate(zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)):
+    for number, ((i, j), weight) in enumerate(
+        zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    ):
         ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
         yield f'      <edge id="{number}" {ends} weight="{weight!r}"/>'
     yield "    </edges>"

@@ -1,4 +1,6 @@
-"""The manifolds: pseudo-hyperboloids, pseudo-spheres, flat space and their products, with one interface."""
+"""The manifolds: pseudo-hyperboloids, pseudo-spheres, flat space and their products, with one
+interface.
+"""
 
 from torch import nn, serialization
 
@@ -13,9 +15,22 @@ from .pseudo_hyperboloid import PseudoHyperboloid, lorentz_to_poincare, poincare
 from .pseudo_sphere import PseudoSphere
 
 __all__ = [
-    "Check", "Euclidean", "Geometry", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
-    "PseudoHyperboloid", "PseudoSphere", "checked", "lorentz_to_poincare", "poincare_to_lorentz",
-]  # fmt: skip
+    "Check",
+    "Euclidean",
+    "Geometry",
+    "Logarithm",
+    "Manifold",
+    "ManifoldParameter",
+    "ManifoldTensor",
+    "Product",
+    "PseudoHyperboloid",
+    "PseudoSphere",
+    "checked",
+    "lorentz_to_poincare",
+    "poincare_to_lorentz",
+]
 
 # What torch.load with weights_only=True may build: our manifolds, and tensors on them.
-serialization.add_safe_globals([rebuild, Euclidean, Product, PseudoHyperboloid, PseudoSphere, nn.ModuleList])
+serialization.add_safe_globals(
+    [rebuild, Euclidean, Product, PseudoHyperboloid, PseudoSphere, nn.ModuleList]
+)

@@ -1,4 +1,6 @@
-"""What every method says of its arguments: the argument, the rule it breaks and the value it has."""
+"""What every method says of its arguments: the argument, the rule it breaks and the value it
+has.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -30,53 +32,73 @@ class Check(NamedTuple):
 
 
 def validate(dim: int, **tensors: Tensor) -> None:
-    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against each other."""
+    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against
+    each other.
+    """
     seen: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor [..., {dim}], got {type(tensor).__name__}")
+            raise TypeError(
+                f"{name} must be a torch.Tensor [..., {dim}], got {type(tensor).__name__}"
+            )
         if tensor.dtype not in _FLOATS:
-            raise TypeError(f"{name} must be float32 or float64, got {tensor.dtype}; .double() converts it")
+            raise TypeError(
+                f"{name} must be float32 or float64, got {tensor.dtype}; .double() converts it"
+            )
         if tensor.dim() == 0 or tensor.shape[-1] != dim:
             raise ValueError(
-                f"{name} must have {dim} coordinates in its last dimension, got shape {tuple(tensor.shape)}"
+                f"{name} must have {dim} coordinates in its last dimension, got shape "
+                f"{tuple(tensor.shape)}"
             )
         for earlier, other in seen.items():
             if tensor.dtype != other.dtype:
                 raise TypeError(
-                    f"{earlier} is {other.dtype} and {name} is {tensor.dtype}: convert one of them, "
+                    f"{earlier} is {other.dtype} and {name} is {tensor.dtype}: convert one of "
+                    "them, "
                     "dtypes are never mixed silently"
                 )
             if not _broadcastable(other.shape, tensor.shape):
                 raise ValueError(
-                    f"{earlier} {tuple(other.shape)} and {name} {tuple(tensor.shape)} do not broadcast: "
+                    f"{earlier} {tuple(other.shape)} and {name} {tuple(tensor.shape)} do not "
+                    "broadcast: "
                     "sizes must be equal or 1, from the right"
                 )
         seen[name] = tensor
 
 
 def guarded(method: Callable[..., R], *, validates: bool) -> Callable[..., R]:
-    """The method of a manifold with its points and vectors widened and, where it does not do so itself, validated.
+    """The method of a manifold with its points and vectors widened and, where it does not do so
+    itself, validated.
 
-    Half precision under autocast becomes float64 beside float64, else float32: distances near the light cone are
-    differences of numbers that almost agree, and half precision has three digits. Names tell which are vectors.
+    Half precision under autocast becomes float64 beside float64, else float32: distances near the
+    light cone are differences of numbers that almost agree, and half precision has three digits.
+    Names tell which are vectors.
     """
     names = list(inspect.signature(method).parameters)
     validates = validates and bool(VECTORS.intersection(names))
 
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> R:
-        # Told by the dtype first: a call in full precision, as most are, is held up by nothing else.
+        # Told by the dtype first: a call in full precision, as most are, is held up by nothing
+        # else.
         for value in (*args, *kwargs.values()):
-            if isinstance(value, Tensor) and value.dtype in _HALF and torch.is_autocast_enabled(value.device.type):
-                dtypes = [each.dtype for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+            if (
+                isinstance(value, Tensor)
+                and value.dtype in _HALF
+                and torch.is_autocast_enabled(value.device.type)
+            ):
+                dtypes = [
+                    each.dtype for each in (*args, *kwargs.values()) if isinstance(each, Tensor)
+                ]
                 dtype = torch.float64 if torch.float64 in dtypes else torch.float32
                 args = tuple(_widened(each, dtype) for each in args)
                 kwargs = {name: _widened(each, dtype) for name, each in kwargs.items()}
                 break
         if validates:
             given = (*zip(names, args, strict=False), *kwargs.items())
-            validate(args[0].ambient_dim, **{name: value for name, value in given if name in VECTORS})
+            validate(
+                args[0].ambient_dim, **{name: value for name, value in given if name in VECTORS}
+            )
         return method(*args, **kwargs)
 
     return call
@@ -87,12 +109,15 @@ def _widened(value: object, dtype: torch.dtype) -> object:
 
 
 def by_parts(
-    method: Callable[Concatenate[Any, P], R], join: Callable[..., R] | None = None, formula: str = ""
+    method: Callable[Concatenate[Any, P], R],
+    join: Callable[..., R] | None = None,
+    formula: str = "",
 ) -> Callable[Concatenate[Any, P], R]:
-    """A method of a manifold made of others, as theirs on their own coordinates, by default that of the only one.
+    """A method of a manifold made of others, as theirs on their own coordinates, by default that of
+    the only one.
 
-    The manifold has ``_factors()``, the others, and ``_split(x)``, their coordinates of points and vectors x;
-    ``join(self, *results)`` makes one result of all.
+    The manifold has ``_factors()``, the others, and ``_split(x)``, their coordinates of points and
+    vectors x; ``join(self, *results)`` makes one result of all.
     """
     name, names = method.__name__, list(inspect.signature(method).parameters)[1:]
 
@@ -115,13 +140,17 @@ def by_parts(
 
 
 def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:
-    """Raise unless value is a number, or a real tensor [...] that broadcasts against tensors [..., d]."""
+    """Raise unless value is a number, or a real tensor [...] that broadcasts against tensors [...,
+    d].
+    """
     if not isinstance(value, Tensor):
         if not is_number(value):
             raise TypeError(f"{name} must be a number or a tensor [...], got {value!r}")
         return
     if value.dtype == torch.bool or value.is_complex():
-        raise TypeError(f"{name} must be a number or a tensor [...] of real numbers, got {value.dtype}")
+        raise TypeError(
+            f"{name} must be a number or a tensor [...] of real numbers, got {value.dtype}"
+        )
     for other, tensor in tensors.items():
         if not _broadcastable(value.shape, tensor.shape[:-1]):
             raise ValueError(

@@ -15,33 +15,54 @@ from .manifold import Manifold, default_tolerance, require_manifold
 
 # What must hold of results; what must hold of arguments their names say.
 _RETURN_POINTS = {
-    "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole", "include_hyperbolic",
+    "retr",
+    "phi",
+    "psi_inverse",
+    "projx",
+    "origin",
+    "random",
+    "random_near_pole",
+    "include_hyperbolic",
     "include_sphere",
-}  # fmt: skip
+}
 _FOLLOW_GEODESICS = {"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"}
 _RETURN_TANGENTS = {
-    "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent", "shape_operator",
-    "wick_rotation", "precondition_root", "surrogate_direction",
-}  # fmt: skip
+    "proju",
+    "egrad2rgrad",
+    "precondition",
+    "descent_direction",
+    "random_tangent",
+    "shape_operator",
+    "wick_rotation",
+    "precondition_root",
+    "surrogate_direction",
+}
 M = TypeVar("M", bound=Manifold)
 Arguments = Mapping[str, Any]  # of a method, by name
-_INTERFACE = {name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)}
+_INTERFACE = {
+    name
+    for part in Manifold.__mro__
+    if part.__module__.startswith(__package__)
+    for name in vars(part)
+}
 
 
 def checked(manifold: M) -> M:
     """The same manifold with every value checked: points on it, vectors tangent, nothing NaN.
 
-    ``x`` and ``y`` must be points, ``u`` and ``v`` tangent vectors at ``x`` (finite where there is no ``x``),
-    everything else finite; points that come out must be on the manifold, vectors tangent where they belong. A violation
-    raises ``ValueError`` with the method, the argument, the row and the residual. It reads values back, so it is slow
-    and not for ``torch.compile``: meant for debugging and for entry points.
+    ``x`` and ``y`` must be points, ``u`` and ``v`` tangent vectors at ``x`` (finite where there is
+    no ``x``), everything else finite; points that come out must be on the manifold, vectors tangent
+    where they belong. A violation raises ``ValueError`` with the method, the argument, the row and
+    the residual. It reads values back, so it is slow and not for ``torch.compile``: meant for
+    debugging and for entry points.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = checked(PseudoHyperboloid(3, 1))
     >>> M.expmap(M.origin(), M.origin())
     Traceback (most recent call last):
         ...
-    ValueError: expmap: PseudoHyperboloid(p=3, q=1, beta=-1): u is not tangent: |⟨x, u⟩| = 1 instead of 0 ...
+    ValueError: expmap: PseudoHyperboloid(p=3, q=1, beta=-1): u is not tangent: |⟨x, u⟩| = 1 instead
+    of 0 ...
     """
     require_manifold(manifold)
     kind = _checked_class(type(manifold))
@@ -71,7 +92,8 @@ def _checked_class(base: type[Manifold]) -> type[_Checked]:
         method = getattr(base, name)
         if name.startswith(("_", "assert_", "check_")) or not inspect.isfunction(method):
             continue
-        # What the interface declares, wherever a subclass overrides it, and what our own classes add to it.
+        # What the interface declares, wherever a subclass overrides it, and what our own classes
+        # add to it.
         if name in _INTERFACE or method.__module__.startswith(__package__):
             namespace[name] = _checking(name, method)
     return type(f"Checked{base.__name__}", (_Checked, base), namespace)
@@ -126,14 +148,16 @@ def _check_result(manifold: Manifold, method: str, arguments: Arguments, result:
     elif method == "logmap":
         _assert_tangent(manifold, arguments["x"], result.vector, result.exists)
     elif method == "transp":
-        _assert_tangent(manifold, arguments["y"], result, manifold.logmap(arguments["x"], arguments["y"]).exists)
+        _assert_tangent(
+            manifold, arguments["y"], result, manifold.logmap(arguments["x"], arguments["y"]).exists
+        )
 
 
 def _check_followed(manifold: Manifold, method: str, arguments: Arguments, result: Any) -> None:
     """γ(t) and what is carried there, to rounding of the terms that they are sums of.
 
-    γ(t) = a x + b u may be far shorter than its terms, which both are rounded by their size: a x + b u and a x - b u,
-    where the geodesic is at -t, are together as long as they.
+    γ(t) = a x + b u may be far shorter than its terms, which both are rounded by their size: a x +
+    b u and a x - b u, where the geodesic is at -t, are together as long as they.
     """
     x, u, t = arguments["x"], arguments["u"], arguments.get("t", 1.0)
     if method == "transp_follow_expmap":
@@ -142,24 +166,35 @@ def _check_followed(manifold: Manifold, method: str, arguments: Arguments, resul
         point, carried = result if method == "expmap_transp" else (result, None)
     finite = check_finite("the result", point)
     if not finite.ok:
-        raise ValueError(f"{manifold._label()}: {finite.reason}; the geodesic is longer than {point.dtype} can hold")
+        raise ValueError(
+            f"{manifold._label()}: {finite.reason}; the geodesic is longer than {point.dtype} can "
+            "hold"
+        )
     tolerance = default_tolerance(point.dtype, None)
     longer = _longer(point, manifold.geodesic(x, u, -t))
     name = "the result" if carried is None else "the resulting point"
     manifold.assert_point(point, name=name, tolerance=tolerance * longer.square())
     if carried is not None:
         longer = longer * _longer(carried, manifold.transp_follow_expmap(x, -u, arguments["v"]))
-        manifold.assert_tangent(point, carried, name="the resulting vector", tolerance=tolerance * longer)
+        manifold.assert_tangent(
+            point, carried, name="the resulting vector", tolerance=tolerance * longer
+        )
 
 
 def _longer(vector: Tensor, other: Tensor) -> Tensor:
     """How much longer two vectors [..., d] are together than the first alone [...]."""
     length: Tensor = vector.norm(dim=-1)
-    return torch.hypot(length, other.norm(dim=-1)) / length.clamp_min(torch.finfo(vector.dtype).tiny)
+    return torch.hypot(length, other.norm(dim=-1)) / length.clamp_min(
+        torch.finfo(vector.dtype).tiny
+    )
 
 
-def _assert_tangent(manifold: Manifold, x: Tensor, vector: Tensor, exists: Tensor | None = None) -> None:
-    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and are not checked."""
+def _assert_tangent(
+    manifold: Manifold, x: Tensor, vector: Tensor, exists: Tensor | None = None
+) -> None:
+    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and are not
+    checked.
+    """
     if exists is not None:
         vector = torch.where(exists.unsqueeze(-1), vector, 0.0)
     manifold.assert_tangent(x, vector, name="the resulting vector")

@@ -10,13 +10,14 @@ from .primitives import Device, Quadric, Size
 
 
 class Euclidean(Manifold):
-    """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the identity.
+    """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the
+    identity.
 
-    It has the methods of `PseudoHyperboloid`, of which it is the limit β → -∞: code written for the one runs on
-    the other. What is returned is never an argument itself.
+    It has the methods of `PseudoHyperboloid`, of which it is the limit β → -∞: code written for the
+    one runs on the other. What is returned is never an argument itself.
 
-    ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the paper's flat baseline
-    minimises and sums.
+    ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the
+    paper's flat baseline minimises and sums.
     """
 
     def __init__(self, d: int) -> None:
@@ -30,7 +31,9 @@ class Euclidean(Manifold):
     @property
     def quadric(self) -> Quadric | None:
         """No time, and -1 for the β that it does not have."""
-        return Quadric(0, -1.0) if type(self) is Euclidean else None  # a subclass may measure differently
+        return (
+            Quadric(0, -1.0) if type(self) is Euclidean else None
+        )  # a subclass may measure differently
 
     @property
     def sectional_curvature(self) -> Tensor:
@@ -41,7 +44,9 @@ class Euclidean(Manifold):
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """None: flat space is all of its ambient space."""
-        raise ValueError(f"flat space of d = {self.dim} is all of its ambient space: no vector is normal to it")
+        raise ValueError(
+            f"flat space of d = {self.dim} is all of its ambient space: no vector is normal to it"
+        )
 
     def projn(self, x: Tensor, z: Tensor) -> Tensor:
         """0: no vector is normal."""
@@ -99,8 +104,12 @@ class Euclidean(Manifold):
         return x.clone()
 
     def anti_isometry(self, x: Tensor) -> Tensor:
-        """None: it would turn the sign of a definite metric, onto a space with time dimensions alone."""
-        raise ValueError(f"the anti-isometry needs a time dimension to map to, got flat space of d = {self.dim}")
+        """None: it would turn the sign of a definite metric, onto a space with time dimensions
+        alone.
+        """
+        raise ValueError(
+            f"the anti-isometry needs a time dimension to map to, got flat space of d = {self.dim}"
+        )
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
         """None: no subspace of flat space is curved."""
@@ -108,7 +117,9 @@ class Euclidean(Manifold):
 
     def include_sphere(self, point: Tensor) -> Tensor:
         """None: no subspace of flat space is curved."""
-        raise ValueError("flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)")
+        raise ValueError(
+            "flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)"
+        )
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """u."""
@@ -118,7 +129,9 @@ class Euclidean(Manifold):
         """The square of each coordinate of u."""
         return u.square()
 
-    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
+    def origin(
+        self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None
+    ) -> Tensor:
         """0, repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)

@@ -1,19 +1,22 @@
 """Pure functions of a signed square: the scalar part of every closed form.
 
-A space-like length is a real angle, a time-like one an imaginary angle, and a null one is zero. Written in terms of
-the *square* of the angle, z = θ², hyperbolic and circular functions are one analytic function each:
+A space-like length is a real angle, a time-like one an imaginary angle, and a null one is zero.
+Written in terms of the *square* of the angle, z = θ², hyperbolic and circular functions are one
+analytic function each:
 
     cosh √z = 1 + z/2 + …          (= cos √-z for z < 0)
     sinh √z / √z = 1 + z/6 + …     (= sin √-z / √-z for z < 0)
     asinh √w / √w = 1 - w/6 + …    (= asin √-w / √-w for w < 0)
 
-so space-like, null and time-like cases join smoothly. Arguments of each branch are made safe beforehand, which keeps
-gradients finite, and a short series covers a neighbourhood of zero. There is no data-dependent control flow. ``sign``
-says what is known of the argument: +1 never negative (q = 0), -1 never positive (p = 0), 0 anything.
+so space-like, null and time-like cases join smoothly. Arguments of each branch are made safe
+beforehand, which keeps gradients finite, and a short series covers a neighbourhood of zero. There
+is no data-dependent control flow. ``sign`` says what is known of the argument: +1 never negative (q
+= 0), -1 never positive (p = 0), 0 anything.
 
-Dissimilarities are functions of w = (⟨x, y⟩/β - 1)/2, the squared half chord ⟨x-y, x-y⟩/4|β|, in units of √|β|. w > 0
-is space-like, w = 0 null, -1 < w < 0 time-like; ⟨x, y⟩ = 0 at w = -1/2, and the logarithm ends at w = -1, where
-w̄ = 1 + w changes sign. Functions of symmetric matrices through their eigenvalues come last.
+Dissimilarities are functions of w = (⟨x, y⟩/β - 1)/2, the squared half chord ⟨x-y, x-y⟩/4|β|, in
+units of √|β|. w > 0 is space-like, w = 0 null, -1 < w < 0 time-like; ⟨x, y⟩ = 0 at w = -1/2, and
+the logarithm ends at w = -1, where w̄ = 1 + w changes sign. Functions of symmetric matrices through
+their eigenvalues come last.
 """
 
 import math
@@ -58,7 +61,8 @@ def cosh_sinhc_sqrt(z: Tensor, *, sign: int = 0) -> tuple[Tensor, Tensor]:
 def safe_sqrt(square: Tensor) -> Tensor:
     """√ of a tensor with value and derivative 0, not NaN or infinite, where it is not positive.
 
-    Exactly √ elsewhere: the constant taken off is the root of the smallest normal number, a power of two.
+    Exactly √ elsewhere: the constant taken off is the root of the smallest normal number, a power
+    of two.
     """
     tiny = torch.finfo(square.dtype).tiny
     return square.clamp_min(tiny).sqrt() - math.sqrt(tiny)
@@ -70,10 +74,12 @@ def hyperbolic_angle(w: Tensor) -> Tensor:
 
 
 def angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
-    """The angle between two points: 2 asinh √w where w > 0, twice the angle of (√w̄, √-w) in the plane where w < 0.
+    """The angle between two points: 2 asinh √w where w > 0, twice the angle of (√w̄, √-w) in the
+    plane where w < 0.
 
-    w = (⟨x, y⟩/β - 1)/2 and w̄ = 1 + w, both with all their digits (w̄ is not read for ``sign`` 1). Not smooth at w = 0,
-    where the derivative is 0 by convention. Where w̄ <= 0 there is no angle: the result is π.
+    w = (⟨x, y⟩/β - 1)/2 and w̄ = 1 + w, both with all their digits (w̄ is not read for ``sign`` 1).
+    Not smooth at w = 0, where the derivative is 0 by convention. Where w̄ <= 0 there is no angle:
+    the result is π.
     """
     if sign > 0:
         return hyperbolic_angle(w)
@@ -97,7 +103,9 @@ def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
 
 
 def signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
-    """±d_γ² for w̄ > 0: positive for space-like pairs, negative for time-like ones, analytic across the cone."""
+    """±d_γ² for w̄ > 0: positive for space-like pairs, negative for time-like ones, analytic across
+    the cone.
+    """
     return 4.0 * w * asinhc_sqrt(w, w_bar, sign=sign).square()
 
 
@@ -118,7 +126,9 @@ def _linear(w: Tensor) -> Tensor:
 
 
 def smooth(square: Tensor, epsilon: float) -> Tensor:
-    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation and without squaring σ."""
+    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation and without squaring
+    σ.
+    """
     radius = torch.hypot(square, torch.full_like(square, epsilon))
     return (square / (radius + epsilon)) * (square / (radius.sqrt() + math.sqrt(epsilon)))
 
@@ -130,12 +140,14 @@ def extended_smooth(w: Tensor, scale: Tensor, epsilon: float, *, sign: int = 0) 
     near = w >= -0.5
     kept = w.clamp_min(-0.5)
     square = signed_square(kept, 1.0 + kept, sign=sign)
-    # Beyond, D_γ grows like ⟨x, y⟩ and its square overflows: with a = √ε/D_γ and g = (1 + a⁴)^¼ the value is
-    # D_γ (g - a) = D_γ/((g + a)(g² + a²)).
+    # Beyond, D_γ grows like ⟨x, y⟩ and its square overflows: with a = √ε/D_γ and g = (1 + a⁴)^¼ the
+    # value is D_γ (g - a) = D_γ/((g + a)(g² + a²)).
     length = _linear(torch.where(near, -0.5, w)) * scale.sqrt()
     a = math.sqrt(epsilon) / length
     g = (1.0 + a.square().square()).sqrt().sqrt()
-    return torch.where(near, smooth(square * scale, epsilon), length / ((g + a) * (g.square() + a.square())))
+    return torch.where(
+        near, smooth(square * scale, epsilon), length / ((g + a) * (g.square() + a.square()))
+    )
 
 
 def matrix_sign(matrix: Tensor, rank: int) -> Tensor:
@@ -149,7 +161,9 @@ def matrix_root(matrix: Tensor, rank: int) -> Tensor:
 
 
 class _Spectral(torch.autograd.Function):
-    """V f(Λ) Vᵀ of the ``rank`` largest eigenvalues; its derivative is finite where eigenvalues coincide."""
+    """V f(Λ) Vᵀ of the ``rank`` largest eigenvalues; its derivative is finite where eigenvalues
+    coincide.
+    """
 
     @staticmethod
     def forward(ctx: FunctionCtx, matrix: Tensor, rank: int, root: bool) -> Tensor:
@@ -158,9 +172,15 @@ class _Spectral(torch.autograd.Function):
         kept = torch.zeros_like(values, dtype=torch.bool).scatter(-1, largest, True)
         signs = torch.where(kept, values.sign(), 0.0)
         images = torch.where(kept, values.abs().sqrt(), 0.0) if root else signs
-        slopes = torch.where(kept, 0.5 * signs / torch.where(kept, images, 1.0), 0.0) if root else 0.0 * signs
+        slopes = (
+            torch.where(kept, 0.5 * signs / torch.where(kept, images, 1.0), 0.0)
+            if root
+            else 0.0 * signs
+        )
         ctx.save_for_backward(values, vectors, images, slopes)
-        with torch.autocast(matrix.device.type, enabled=False):  # which would round the product to half precision
+        with torch.autocast(
+            matrix.device.type, enabled=False
+        ):  # which would round the product to half precision
             applied: Tensor = (vectors * images.unsqueeze(-2)) @ vectors.mT
         return applied
 
@@ -169,7 +189,10 @@ class _Spectral(torch.autograd.Function):
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None, None]:
         values, vectors, images, slopes = ctx.saved_tensors  # type: ignore[attr-defined]
         gap = values.unsqueeze(-1) - values.unsqueeze(-2)
-        equal = gap.abs() <= torch.finfo(values.dtype).eps ** 0.5 * values.abs().amax(-1)[..., None, None]
+        equal = (
+            gap.abs()
+            <= torch.finfo(values.dtype).eps ** 0.5 * values.abs().amax(-1)[..., None, None]
+        )
         mean = 0.5 * (slopes.unsqueeze(-1) + slopes.unsqueeze(-2))
         rise = images.unsqueeze(-1) - images.unsqueeze(-2)
         ratio = torch.where(equal, mean, rise / torch.where(equal, 1.0, gap))

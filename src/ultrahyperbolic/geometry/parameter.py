@@ -16,9 +16,10 @@ T = TypeVar("T", bound="ManifoldTensor")
 class ManifoldTensor(Tensor):
     """A tensor [..., d] whose rows are points of ``manifold``; that is checked when it is made.
 
-    What is computed from it is a plain tensor. Copies (``clone``, ``to``, ``deepcopy``, pickles) keep the manifold,
-    ``detach`` does not: a ``state_dict`` holds plain tensors, which every program can load. Points that get more digits
-    by ``double``, are brought onto the manifold again: rounded to fewer they are off it by more than the new ones.
+    What is computed from it is a plain tensor. Copies (``clone``, ``to``, ``deepcopy``, pickles)
+    keep the manifold, ``detach`` does not: a ``state_dict`` holds plain tensors, which every
+    program can load. Points that get more digits by ``double``, are brought onto the manifold
+    again: rounded to fewer they are off it by more than the new ones.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = PseudoHyperboloid(2, 1)
@@ -30,15 +31,21 @@ class ManifoldTensor(Tensor):
     manifold: Manifold
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
-    def __new__(cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = False) -> Self:
-        """The points ``data``, whose memory is shared; ``manifold`` may be left out where ``data`` has one."""
+    def __new__(
+        cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = False
+    ) -> Self:
+        """The points ``data``, whose memory is shared; ``manifold`` may be left out where ``data``
+        has one.
+        """
         own = getattr(data, "manifold", None)
         if manifold is None:
             manifold = own
         require_manifold(manifold)
         place = cast("Manifold", manifold)
         if isinstance(own, Manifold) and own is not place and own._label() != place._label():
-            raise ValueError(f"data is on {own._label()}, which is not the manifold given, {place._label()}")
+            raise ValueError(
+                f"data is on {own._label()}, which is not the manifold given, {place._label()}"
+            )
         place.assert_point(data.detach(), name="data")
         return _on(cls, data.detach(), place, requires_grad)
 
@@ -65,7 +72,9 @@ class ManifoldTensor(Tensor):
         return copied
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        """Pickled as a plain tensor and its manifold, which ``torch.load`` with ``weights_only=True`` may build."""
+        """Pickled as a plain tensor and its manifold, which ``torch.load`` with
+        ``weights_only=True`` may build.
+        """
         kind = "parameter" if isinstance(self, ManifoldParameter) else "tensor"
         return rebuild, (kind, self.detach(), self.manifold, self.requires_grad)
 
@@ -76,8 +85,9 @@ class ManifoldTensor(Tensor):
 class ManifoldParameter(ManifoldTensor, nn.Parameter):
     """A parameter [..., d] whose rows are points of a manifold: our optimisers move it there.
 
-    It keeps its manifold through ``.to`` of its module, ``load_state_dict``, ``deepcopy``, pickles and
-    ``DistributedDataParallel``. A manifold that is also an attribute of the module is moved and saved with it.
+    It keeps its manifold through ``.to`` of its module, ``load_state_dict``, ``deepcopy``, pickles
+    and ``DistributedDataParallel``. A manifold that is also an attribute of the module is moved and
+    saved with it.
 
     >>> import ultrahyperbolic as uh
     >>> M = uh.PseudoHyperboloid(3, 1)
@@ -85,7 +95,9 @@ class ManifoldParameter(ManifoldTensor, nn.Parameter):
     >>> optimizer = uh.optim.PseudoRiemannianAdam([nodes], lr=1e-2)
     """
 
-    def __new__(cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = True) -> Self:
+    def __new__(
+        cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = True
+    ) -> Self:
         """The points ``data``, as for `ManifoldTensor`."""
         return super().__new__(cls, data, manifold, requires_grad=requires_grad)
 
@@ -103,7 +115,9 @@ def _on(kind: type[T], data: Tensor, manifold: Manifold, requires_grad: bool) ->
 
 
 def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
-    """A result on the same manifold, within its graph; the tensor itself where torch returned that."""
+    """A result on the same manifold, within its graph; the tensor itself where torch returned
+    that.
+    """
     if result is of:
         return of
     if result.dtype.itemsize > of.dtype.itemsize:
@@ -115,4 +129,6 @@ def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
 
 def rebuild(kind: str, data: Tensor, manifold: Manifold, requires_grad: bool) -> ManifoldTensor:
     """What pickles call; ``torch.load`` with ``weights_only=True`` may."""
-    return _on(ManifoldParameter if kind == "parameter" else ManifoldTensor, data, manifold, requires_grad)
+    return _on(
+        ManifoldParameter if kind == "parameter" else ManifoldTensor, data, manifold, requires_grad
+    )

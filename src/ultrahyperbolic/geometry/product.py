@@ -16,12 +16,13 @@ from .manifold import Logarithm, Manifold, require_manifold
 
 
 class Product(Manifold):
-    """M_1 × M_2 × …: points are points of the factors side by side, and the metric is the sum of theirs.
+    """M_1 × M_2 × …: points are points of the factors side by side, and the metric is the sum of
+    theirs.
 
-    Geodesics, transport, projections and gradients are those of the factors. ``dist`` is the length in that metric,
-    √|Σ ±d_k²|, in which parts of different sign cancel. ``dissimilarity``, ``broken_dissimilarity``, ``cone_rule`` and
-    ``smoothed_dissimilarity`` do not: they are √(Σ w_k D_k²) with the factors' own D_k (‖x - y‖ where a factor is
-    flat).
+    Geodesics, transport, projections and gradients are those of the factors. ``dist`` is the length
+    in that metric, √|Σ ±d_k²|, in which parts of different sign cancel. ``dissimilarity``,
+    ``broken_dissimilarity``, ``cone_rule`` and ``smoothed_dissimilarity`` do not: they are √(Σ w_k
+    D_k²) with the factors' own D_k (‖x - y‖ where a factor is flat).
 
     Parameters
     ----------
@@ -50,14 +51,22 @@ class Product(Manifold):
         self.sizes = [manifold.ambient_dim for manifold in manifolds]
         self.dim, self.ambient_dim = sum(manifold.dim for manifold in manifolds), sum(self.sizes)
         if weights is not None and len(weights) != len(manifolds):
-            raise ValueError(f"weights must be one for each of {len(manifolds)} manifolds, got {len(weights)}")
+            raise ValueError(
+                f"weights must be one for each of {len(manifolds)} manifolds, got {len(weights)}"
+            )
         for k, weight in enumerate(weights or ()):
             check_positive(f"weights[{k}]", weight)
-        self.weights = [1.0] * len(manifolds) if weights is None else [float(weight) for weight in weights]
+        self.weights = (
+            [1.0] * len(manifolds) if weights is None else [float(weight) for weight in weights]
+        )
 
     def extra_repr(self) -> str:
         """The weights, for ``repr``, unless all are 1."""
-        return "" if set(self.weights) == {1.0} else f"weights=[{', '.join(map(format_number, self.weights))}]"
+        return (
+            ""
+            if set(self.weights) == {1.0}
+            else f"weights=[{', '.join(map(format_number, self.weights))}]"
+        )
 
     def __repr__(self) -> str:
         return self._label()
@@ -78,7 +87,9 @@ class Product(Manifold):
     def join(self, *parts: Tensor) -> Tensor:
         """Points or vectors of the factors, side by side; leading dimensions broadcast."""
         if len(parts) != len(self.sizes):
-            raise ValueError(f"parts must be one for each of {len(self.sizes)} factors, got {len(parts)}")
+            raise ValueError(
+                f"parts must be one for each of {len(self.sizes)} factors, got {len(parts)}"
+            )
         shape = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))  # type: ignore[no-untyped-call]
         return torch.cat([part.expand(*shape, part.shape[-1]) for part in parts], dim=-1)
 
@@ -87,17 +98,26 @@ class Product(Manifold):
         for k, (factor, check) in enumerate(zip(self._factors(), found, strict=True)):
             if not check.ok:
                 start = sum(self.sizes[:k])
-                where = f"factor {k}, {factor._label()}, coordinates {start} to {start + factor.ambient_dim - 1}"
+                where = (
+                    f"factor {k}, {factor._label()}, coordinates {start} to "
+                    f"{start + factor.ambient_dim - 1}"
+                )
                 return Check(False, f"{check.reason} ({where})")
         return Check(True, "")
 
     def _logarithm(self, *logs: Logarithm) -> Logarithm:
         exists = torch.stack([log.exists for log in logs]).all(0)
-        return Logarithm(self.join(*(log.vector for log in logs)).where(exists.unsqueeze(-1), torch.nan), exists)
+        return Logarithm(
+            self.join(*(log.vector for log in logs)).where(exists.unsqueeze(-1), torch.nan), exists
+        )
 
     def _where_all_exist(self, *parts: Tensor) -> Tensor:
         whole = self.join(*parts)
-        return whole if self.joins_all_pairs else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
+        return (
+            whole
+            if self.joins_all_pairs
+            else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
+        )
 
     def _both(self, *found: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         points, vectors = zip(*found, strict=True)
@@ -105,13 +125,17 @@ class Product(Manifold):
 
     def _each_coordinate(self, *found: Tensor) -> Tensor:
         """The numbers of the factors, each for all coordinates of its factor."""
-        return self.join(*(part.expand(*part.shape[:-1], d) for part, d in zip(found, self.sizes, strict=True)))
+        return self.join(
+            *(part.expand(*part.shape[:-1], d) for part, d in zip(found, self.sizes, strict=True))
+        )
 
     def _combined(self, *lengths: Tensor, squares: bool = False) -> Tensor:
         """√(Σ w_k D_k²); with ``squares`` those of flat factors are D_k² already."""
         total: Tensor | float = 0.0
         for weight, factor, length in zip(self.weights, self._factors(), lengths, strict=True):
-            total = total + weight * (length if squares and isinstance(factor, Euclidean) else length.square())
+            total = total + weight * (
+                length if squares and isinstance(factor, Euclidean) else length.square()
+            )
         return safe_sqrt(cast("Tensor", total))
 
     @property
@@ -123,7 +147,9 @@ class Product(Manifold):
         """Each factor's points follow its own curvature."""
         left, moved = iter(before), []
         for factor, own in zip(self._factors(), self._split(x), strict=True):
-            moved.append(factor.follow_curvature(own, [next(left) for _ in factor.curvature_parameters()]))
+            moved.append(
+                factor.follow_curvature(own, [next(left) for _ in factor.curvature_parameters()])
+            )
         return self.join(*moved)
 
     inner = by_parts(Manifold.inner, lambda _, *found: torch.stack(found).sum(0), "Σ ⟨u_k, v_k⟩.")
@@ -150,7 +176,9 @@ class Product(Manifold):
     precondition_root = by_parts(Manifold.precondition_root, join)
     component_sqnorm = by_parts(Manifold.component_sqnorm, _each_coordinate)
     representable = by_parts(Manifold.representable, lambda _, *found: torch.stack(found).all(0))
-    curvature_parameters = by_parts(Manifold.curvature_parameters, lambda _, *found: [*chain(*found)])
+    curvature_parameters = by_parts(
+        Manifold.curvature_parameters, lambda _, *found: [*chain(*found)]
+    )
     homothety_slopes = by_parts(Manifold.homothety_slopes, lambda _, *found: [*chain(*found)])
     origin = by_parts(Manifold.origin, join)
     random = by_parts(Manifold.random, join)

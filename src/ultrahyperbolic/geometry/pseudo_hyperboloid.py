@@ -1,4 +1,6 @@
-"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and hyperbolic space in the Poincaré ball."""
+"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and hyperbolic space in the Poincaré
+ball.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,22 +19,25 @@ from .separation import Separation, hyperbolic_w, separation, with_antipode
 
 
 class PseudoHyperboloid(CurvedQuadric):
-    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time coordinates first.
+    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time
+    coordinates first.
 
-    q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the sign of the metric
-    turned), and everything between is ultrahyperbolic. The manifold has dimension p + q, its ambient space p + q + 1.
+    q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the
+    sign of the metric turned), and everything between is ultrahyperbolic. The manifold has
+    dimension p + q, its ambient space p + q + 1.
 
     Parameters
     ----------
     p, q : int
         Non-negative, not both 0.
     beta : float or nn.Parameter
-        Negative; the sectional curvature is 1/β. Kept as a float64 buffer: ``state_dict`` holds it, ``.to`` moves it to
-        devices, and no change of dtype rounds it.
+        Negative; the sectional curvature is 1/β. Kept as a float64 buffer: ``state_dict`` holds it,
+        ``.to`` moves it to devices, and no change of dtype rounds it.
     learnable : bool
-        Learn β, from the value given; a ``nn.Parameter`` given as β means the same. What is optimised is the
-        parameter ``log_abs_beta`` of the manifold, so |β| stays positive. Gradients pass through every map, and the
-        optimisers of this package take points along when β moves: see `follow_curvature`.
+        Learn β, from the value given; a ``nn.Parameter`` given as β means the same. What is
+        optimised is the parameter ``log_abs_beta`` of the manifold, so |β| stays positive.
+        Gradients pass through every map, and the optimisers of this package take points along when
+        β moves: see `follow_curvature`.
 
     Examples
     --------
@@ -42,17 +47,25 @@ class PseudoHyperboloid(CurvedQuadric):
     True
     """
 
-    def __init__(self, p: int, q: int, beta: float | Tensor = -1.0, *, learnable: bool = False) -> None:
+    def __init__(
+        self, p: int, q: int, beta: float | Tensor = -1.0, *, learnable: bool = False
+    ) -> None:
         super().__init__()
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
-            raise ValueError("the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated points")
+            raise ValueError(
+                "the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated "
+                "points"
+            )
         beta, learnable = as_beta(beta, learnable)
         if not -math.inf < beta < 0:
-            raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
+            raise ValueError(
+                f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0"
+            )
         self.p, self.q = p, q
         self.dim, self.ambient_dim = p + q, p + q + 1
-        # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0 and for p = 0 only.
+        # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0
+        # and for p = 0 only.
         self._sign = 1 if q == 0 else -1 if p == 0 else 0
         if learnable:
             self.log_abs_beta = nn.Parameter(torch.tensor(math.log(-beta), dtype=torch.float64))
@@ -76,34 +89,65 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
+        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype
+        results have.
+        """
         held = self.log_abs_beta if self.learnable else self.beta
         own = held, held.grad
 
         def moved(tensor: Tensor) -> Tensor:
             there = fn(tensor)
-            return there if tensor.is_meta or all(tensor is not each for each in own) else tensor.to(there.device)
+            return (
+                there
+                if tensor.is_meta or all(tensor is not each for each in own)
+                else tensor.to(there.device)
+            )
 
         return super()._apply(moved, recurse)  # type: ignore[no-untyped-call, no-any-return]
 
-    def _save_to_state_dict(self, destination: dict[str, object], prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(
+        self, destination: dict[str, object], prefix: str, keep_vars: bool
+    ) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (self.p, self.q)
+        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (
+            self.p,
+            self.q,
+        )
 
     def _load_from_state_dict(
-        self, state_dict: dict[str, object], prefix: str, metadata: Mapping[str, Any], strict: bool, *said: list[str]
+        self,
+        state_dict: dict[str, object],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        strict: bool,
+        *said: list[str],
     ) -> None:
-        """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
+        """Refuse β >= 0 and, where the state says which it was of, another signature; β may have
+        been learned.
+        """
         errors = said[-1]  # after the keys that are missing and those that are not expected
         # A state with a fixed β becomes one with a learned one, or the reverse.
         fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
-        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
-            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
+        if (
+            self.learnable
+            and learned is None
+            and isinstance(fixed, Tensor)
+            and bool((fixed < 0).all())
+        ):
+            state_dict.pop(f"{prefix}beta")
+            state_dict[f"{prefix}log_abs_beta"] = fixed.double().neg().log()
         elif not self.learnable and fixed is None and isinstance(learned, Tensor):
-            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
-        found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
+            state_dict.pop(f"{prefix}log_abs_beta")
+            state_dict[f"{prefix}beta"] = -learned.double().exp()
+        found, beta = (
+            metadata.get("signature", (self.p, self.q)),
+            state_dict.get(f"{prefix}beta", self.beta),
+        )
         if tuple(found) != (self.p, self.q):
-            errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
+            errors.append(
+                f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, "
+                f"{found[1]}"
+            )
         elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
             errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
         else:
@@ -130,7 +174,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return z + (self._inner(z, x) / self._scale(x)) * x
 
     def psi(self, x: Tensor) -> Tensor:
-        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first coordinate is 1."""
+        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first
+        coordinate is 1.
+        """
         time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
@@ -144,25 +190,32 @@ class PseudoHyperboloid(CurvedQuadric):
     def phi(self, z: Tensor) -> Tensor:
         """φ = ψ⁻¹∘ψ: the space part is kept, the time part rescaled; φ(x) = x on the manifold.
 
-        Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper sheet.
+        Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper
+        sheet.
         """
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
         if self.q > 0:
             radius = time * (radius / time.norm(dim=-1, keepdim=True))
-        return z.slice_scatter(radius, dim=-1, end=self.q + 1)  # unlike cat, keeps the layout of z in memory
+        return z.slice_scatter(
+            radius, dim=-1, end=self.q + 1
+        )  # unlike cat, keeps the layout of z in memory
 
     def projx(self, z: Tensor) -> Tensor:
-        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
+        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless
+        ⟨z, z⟩ < 0.
 
-        Most vectors far from it are not time-like: `check_projectable` tells which, and `phi` maps them.
+        Most vectors far from it are not time-like: `check_projectable` tells which, and `phi` maps
+        them.
         """
         scale = (-self._scale(z) / self._inner(z, z)).sqrt()
         if self.q == 0:
             scale = torch.where(z[..., :1] < 0, -scale, scale)
         return scale * z
 
-    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
+    def origin(
+        self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None
+    ) -> Tensor:
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)
@@ -170,8 +223,12 @@ class PseudoHyperboloid(CurvedQuadric):
         pole[..., 0] = self._scale(pole).sqrt()
         return pole
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
-        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+    def random(
+        self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]
+    ) -> Tensor:
+        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale``
+        (times √|β|).
+        """
         size = as_size(size)
         check_positive("scale", scale, zero=True)
         z = noise(*size, self.ambient_dim, like=self.origin(**at), generator=generator)
@@ -186,7 +243,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return Quadric(self.q + 1, self.beta.item()) if known else None
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
-        """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t broadcasts as [...]."""
+        """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t
+        broadcasts as [...].
+        """
         validate_scalars("t", t, x=x, u=u)
         if isinstance(t, Tensor):
             u = t.to(u.dtype).unsqueeze(-1) * u
@@ -200,7 +259,9 @@ class PseudoHyperboloid(CurvedQuadric):
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
             factor = functions.asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
-            return Logarithm(factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool))
+            return Logarithm(
+                factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool)
+            )
         pair = separation(x, y, self._scale(x), self.q + 1)
         w_bar = pair.w_bar
         exists = w_bar > 0
@@ -213,7 +274,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return Logarithm(_nan_unless(exists, vector), exists.squeeze(-1))
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where there is none."""
+        """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where
+        there is none.
+        """
         # For tangent v a multiple of x may be taken from y in ⟨y, v⟩: nearby points lose no digits.
         if self._sign > 0:
             w_bar = 1.0 + hyperbolic_w(x, y, self._scale(x))
@@ -250,8 +313,8 @@ class PseudoHyperboloid(CurvedQuadric):
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A point of the geodesic that leaves x with velocity u, without transcendental functions.
 
-        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do not overflow, and
-        2 atan(l/2) for time-like u, which ends before the antipode.
+        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do
+        not overflow, and 2 atan(l/2) for time-like u, which ends before the antipode.
         """
         return self._retract(x, u)[0]
 
@@ -261,7 +324,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return y, torch.addcmul(v, self._inner(y, v) / (2.0 * self._scale(x) * half), x + y)
 
     def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
-        """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w is all, w twice."""
+        """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w
+        is all, w twice.
+        """
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
             return w, w, None
@@ -269,7 +334,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return pair.w, pair.w_bar, pair
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
-        """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where no geodesic."""
+        """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where
+        no geodesic.
+        """
         w, w_bar, pair = self._pair(x, y)
         if pair is not None:
             exists = w_bar > 0
@@ -280,7 +347,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return square.squeeze(-1)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
+        """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding),
+        NaN elsewhere.
+        """
         w, w_bar, pair = self._pair(x, y)
         length = functions.angle(w, w_bar, sign=self._sign) * self._scale(x).sqrt()
         if pair is not None:
@@ -288,26 +357,38 @@ class PseudoHyperboloid(CurvedQuadric):
         return length.squeeze(-1)
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
+        """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no
+        metric.
+        """
         length = functions.extended_angle(self._pair(x, y)[0], sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through -x."""
+        """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through
+        -x.
+        """
         w, w_bar, _ = self._pair(x, y)
         length = functions.angle(w, w_bar, sign=self._sign)
         if self._sign == 0:
-            length = torch.where(w_bar > 0, length, math.pi + functions.hyperbolic_angle(-w_bar.clamp_max(0.0)))
+            length = torch.where(
+                w_bar > 0, length, math.pi + functions.hyperbolic_angle(-w_bar.clamp_max(0.0))
+            )
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
-        """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
+        """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed
+        away.
+        """
         check_positive("epsilon", epsilon)
-        smoothed = functions.extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
+        smoothed = functions.extended_smooth(
+            self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign
+        )
         return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
+        """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the
+        chord.
+        """
         w = self._pair(x, y)[0].squeeze(-1)
         return functions.safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
@@ -316,12 +397,15 @@ class PseudoHyperboloid(CurvedQuadric):
         return torch.addcmul(self.raise_index(z), (x * z).sum(-1, keepdim=True) / self._scale(x), x)
 
     def preconditioner(self, x: Tensor) -> Tensor:
-        """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
+        """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming
+        it.
+        """
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self.raise_index(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions turns its sign.
+        """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions
+        turns its sign.
 
         Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
         """
@@ -332,7 +416,8 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.raise_index(u) + radial * (x - self.raise_index(x))
 
     def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
-        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖² for tangent u at x = (t, s), and at least ‖u‖² |β|/‖x‖².
+        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖² for tangent u at x = (t, s), and at least ‖u‖²
+        |β|/‖x‖².
 
         The latter is the least it can be, whatever rounding leaves of it.
         """
@@ -344,7 +429,8 @@ class PseudoHyperboloid(CurvedQuadric):
         return torch.maximum(square - 2.0 * self._time_sum(x * u).square() / time, least)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ = ‖x‖²/|β|.
+        """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ =
+        ‖x‖²/|β|.
 
         P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
         """
@@ -354,13 +440,22 @@ class PseudoHyperboloid(CurvedQuadric):
         time, space = t.square().sum(-1, keepdim=True), s.square().sum(-1, keepdim=True)
         along_time = self._time_sum(product)
         along_space = product[..., self.q + 1 :].sum(-1, keepdim=True)
-        # w is 2‖t‖²/|β| times (σ t, s) with σ = ‖s‖²/‖t‖², and (√κ - 1)/‖(σ t, s)‖² is what has no 0/0 at s = 0.
+        # w is 2‖t‖²/|β| times (σ t, s) with σ = ‖s‖²/‖t‖², and (√κ - 1)/‖(σ t, s)‖² is what has no
+        # 0/0 at s = 0.
         square, sigma = time + space, space / time
         scale = self._scale(x)
         normal = (along_space - along_time) / square
-        stretch = 2.0 * time / (scale * square * ((square / scale).sqrt() + 1.0)) * (sigma * along_time + along_space)
+        stretch = (
+            2.0
+            * time
+            / (scale * square * ((square / scale).sqrt() + 1.0))
+            * (sigma * along_time + along_space)
+        )
         return torch.cat(
-            (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
+            (
+                z[..., : self.q + 1] + (stretch * sigma + normal) * t,
+                z[..., self.q + 1 :] + (stretch - normal) * s,
+            ),
             dim=-1,
         )
 
@@ -371,7 +466,8 @@ def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
 
 
 def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
-    """Points x [..., p + 1] of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β| s/(√|β| + x_0).
+    """Points x [..., p + 1] of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β|
+    s/(√|β| + x_0).
 
     >>> M = PseudoHyperboloid(2, 0, -4.0)
     >>> lorentz_to_poincare(M.origin(), M)
@@ -384,7 +480,9 @@ def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
 
 
 def poincare_to_lorentz(ball: Tensor, manifold: PseudoHyperboloid) -> Tensor:
-    """Points [..., p] of the open Poincaré ball of radius √|β| as points of hyperbolic space; undoes the above."""
+    """Points [..., p] of the open Poincaré ball of radius √|β| as points of hyperbolic space;
+    undoes the above.
+    """
     _require_hyperbolic(manifold)
     validate(manifold.p, ball=ball)
     scale = manifold.beta.to(ball).abs()

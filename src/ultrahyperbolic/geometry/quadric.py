@@ -1,4 +1,6 @@
-"""Quadrics ⟨x, x⟩ = β of either sign: checks, normals, and the maps that know nothing else of them."""
+"""Quadrics ⟨x, x⟩ = β of either sign: checks, normals, and the maps that know nothing else of
+them.
+"""
 
 import math
 from abc import abstractmethod
@@ -10,7 +12,8 @@ from ..checks import format_number
 from .arguments import Check, as_number, check_finite, check_rows, format_row, validate
 from .manifold import Manifold, default_tolerance
 
-# ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be told apart.
+# ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be
+# told apart.
 _HIDING = 8.0
 
 
@@ -29,16 +32,24 @@ class CurvedQuadric(Manifold):
 
     @property
     def _axes(self) -> list[int]:
-        """The coordinates of the sign of β, which `phi` rescales, the pole's first; where it is alone: two sheets."""
-        return list(range(self.ambient_dim - 1, self.q, -1) if self._positive else range(self.q + 1))
+        """The coordinates of the sign of β, which `phi` rescales, the pole's first; where it is
+        alone: two sheets.
+        """
+        return list(
+            range(self.ambient_dim - 1, self.q, -1) if self._positive else range(self.q + 1)
+        )
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
+        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space
+        alone.
+        """
         return len(self._axes) in (1, self.ambient_dim)
 
     def _scale(self, like: Tensor) -> Tensor:
-        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
+        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and
+        where it is.
+        """
         return self.beta.to(like.device, like.dtype).abs()
 
     def extra_repr(self) -> str:
@@ -48,7 +59,11 @@ class CurvedQuadric(Manifold):
 
     def _label(self) -> str:
         """With β unless it is learned: then it is not what tells manifolds apart."""
-        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
+        return (
+            f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)"
+            if self.learnable
+            else super()._label()
+        )
 
     @property
     def sectional_curvature(self) -> Tensor:
@@ -61,9 +76,11 @@ class CurvedQuadric(Manifold):
         return self.beta.abs().rsqrt()
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, on the upper sheet of two (default 1e-10, float32 2e-5).
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, on the upper sheet of two (default 1e-10,
+        float32 2e-5).
 
-        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
+        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one
+        for each row.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
@@ -72,30 +89,38 @@ class CurvedQuadric(Manifold):
         check = check_finite("x", x) and check_rows(
             far,
             lambda row: (
-                f"x{row} is too far out: ‖x‖ = {x[row.at].norm().item():.3g}, where rounding in {x.dtype} "
+                f"x{row} is too far out: ‖x‖ = {x[row.at].norm().item():.3g}, where rounding in "
+                f"{x.dtype} "
                 f"hides whether ⟨x, x⟩ is beta = {number}"
             ),
         )
         check = check and check_rows(
             residual > tolerance * size.clamp_min(abs(beta)),
             lambda row: (
-                f"x{row} is off the manifold: ⟨x, x⟩ = {row.of(square):.9g} instead of beta = {number} "
-                f"(residual {row.of(residual):.3g}, tolerance {row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
+                f"x{row} is off the manifold: ⟨x, x⟩ = {row.of(square):.9g} instead of beta = "
+                f"{number} "
+                f"(residual {row.of(residual):.3g}, tolerance "
+                f"{row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
             ),
         )
         pole, case = self._axes[0], "p = 1" if self._positive else "q = 0"
         return check and check_rows(
             (x[..., pole] <= 0) & (len(self._axes) == 1),
             lambda row: (
-                f"x{row} is on the lower sheet: x_{pole} = {row.of(x[..., pole]):.6g}, and for {case} the manifold is "
+                f"x{row} is on the lower sheet: x_{pole} = {row.of(x[..., pole]):.6g}, and for "
+                f"{case} the manifold is "
                 f"the upper sheet x_{pole} > 0"
             ),
         )
 
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
+    def check_tangent(
+        self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None
+    ) -> Check:
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is
+        not checked.
 
-        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
+        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be
+        all there is of u.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         residual, size = self.inner(x, u).abs(), x.norm(dim=-1)
@@ -110,12 +135,19 @@ class CurvedQuadric(Manifold):
         )
 
     def check_phi(self, z: Tensor) -> Check:
-        """Whether the part of every row that `phi` rescales is nonzero, where there is one sheet."""
+        """Whether the part of every row that `phi` rescales is nonzero, where there is one
+        sheet.
+        """
         count = len(self._axes)
-        which = f"space part (its last {count}" if self._positive else f"time part (its first {count}"
+        which = (
+            f"space part (its last {count}" if self._positive else f"time part (its first {count}"
+        )
         return check_finite("z", z) and check_rows(
             (z[..., self._axes] == 0).all(-1) & (count > 1),
-            lambda row: f"z{row} has a zero {which} coordinates), where phi is not defined: {format_row(z[row.at])}",
+            lambda row: (
+                f"z{row} has a zero {which} coordinates), where phi is not defined: "
+                f"{format_row(z[row.at])}"
+            ),
         )
 
     def check_projectable(self, z: Tensor) -> Check:
@@ -125,8 +157,10 @@ class CurvedQuadric(Manifold):
         return self.check_phi(z) and check_rows(
             ~((factor > 0) & factor.isfinite()),
             lambda row: (
-                f"z{row} cannot be rescaled onto the manifold: ⟨z, z⟩ = {row.of(square):.9g}, and projx needs it "
-                f"{'above' if self._positive else 'below'} 0, where beta = {format_number(beta.item())} is; phi maps it"
+                f"z{row} cannot be rescaled onto the manifold: ⟨z, z⟩ = {row.of(square):.9g}, and "
+                "projx needs it "
+                f"{'above' if self._positive else 'below'} 0, where beta = "
+                f"{format_number(beta.item())} is; phi maps it"
             ),
         )
 
@@ -141,26 +175,35 @@ class CurvedQuadric(Manifold):
         return raised
 
     def representable(self, x: Tensor) -> Tensor:
-        """Whether ‖x‖² is at most 8 |β| over the roundoff, beyond which rounding hides β; False for NaN, too."""
+        """Whether ‖x‖² is at most 8 |β| over the roundoff, beyond which rounding hides β; False for
+        NaN, too.
+        """
         return x.square().sum(-1) <= self._scale(x) * (_HIDING / torch.finfo(x.dtype).eps)
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
+        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the
+        light cone.
+        """
         excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
-        return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
+        return torch.where(
+            excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y)
+        )
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the quadric of the same signature with ``beta``; lengths scale alike."""
         number, sign = as_number("beta", beta), 1.0 if self._positive else -1.0
         if not 0 < sign * number < math.inf:
-            raise ValueError(f"beta must be finite and {'positive' if self._positive else 'negative'}, got {number}")
+            raise ValueError(
+                f"beta must be finite and {'positive' if self._positive else 'negative'}, got "
+                f"{number}"
+            )
         return ((beta.to(x) if isinstance(beta, Tensor) else beta) / self.beta.to(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β}: the sign of ⟨·,·⟩ turns.
 
-        That is a `PseudoSphere`, and of one a `PseudoHyperboloid`, its ``image``. For p = 0 it is the round sphere of
-        radius √|β| in R^{q+1}, with its positive metric.
+        That is a `PseudoSphere`, and of one a `PseudoHyperboloid`, its ``image``. For p = 0 it is
+        the round sphere of radius √|β| in R^{q+1}, with its positive metric.
         """
         return x.flip(-1)
 
@@ -173,7 +216,8 @@ class CurvedQuadric(Manifold):
         return self.inner(z, x, keepdim=True) / self.beta.to(x) * x
 
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every point is umbilic.
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every
+        point is umbilic.
 
         The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
         """
@@ -181,22 +225,29 @@ class CurvedQuadric(Manifold):
         return u.expand(shape) / self._scale(x).sqrt()
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
+        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …,
+        x_q = 0.
 
-        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept. For β > 0
-        points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space with the sign of its metric turned.
+        An isometry onto a submanifold that holds the geodesics between its points: all distances
+        are kept. For β > 0 points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space
+        with the sign of its metric turned.
         """
         if len(self._axes) == self.ambient_dim:
             raise ValueError(f"a sphere contains no hyperbolic space, got {self._label()}")
-        return self._included(point, [axis for axis in range(self.ambient_dim) if axis not in self._axes[1:]])
+        return self._included(
+            point, [axis for axis in range(self.ambient_dim) if axis not in self._axes[1:]]
+        )
 
     def include_sphere(self, point: Tensor) -> Tensor:
         """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
 
-        An isometry as well. For β > 0 points [..., p] of the round sphere ``PseudoSphere(p, -1, beta)``.
+        An isometry as well. For β > 0 points [..., p] of the round sphere ``PseudoSphere(p, -1,
+        beta)``.
         """
         if len(self._axes) == 1:
-            raise ValueError(f"hyperbolic space contains no sphere of its own β, got {self._label()}")
+            raise ValueError(
+                f"hyperbolic space contains no sphere of its own β, got {self._label()}"
+            )
         return self._included(point, sorted(self._axes))
 
     def _included(self, point: Tensor, axes: list[int]) -> Tensor:

@@ -1,4 +1,6 @@
-"""Products and chords of two points of Q^{p,q}_β, accurate for near and far points, at the pole and far from it."""
+"""Products and chords of two points of Q^{p,q}_β, accurate for near and far points, at the pole and
+far from it.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,7 +16,9 @@ class Separation(NamedTuple):
     """What the closed forms need of two points; columns [..., 1] and vectors [..., d]."""
 
     side: Tensor
-    """-1 where the time parts of x and y point away from each other, as those of x and -x do, 1 elsewhere."""
+    """-1 where the time parts of x and y point away from each other, as those of x and -x do, 1
+    elsewhere.
+    """
     turn: Tensor
     """side · ⟨x, y⟩/β - 1, which vanishes at y = ±x."""
     close: Tensor
@@ -42,12 +46,14 @@ class Separation(NamedTuple):
 
 
 def separation(x: Tensor, y: Tensor, scale: Tensor, time: int) -> Separation:
-    """Measure two points by a chord that loses few digits, for near and far points, at the pole and far from it.
+    """Measure two points by a chord that loses few digits, for near and far points, at the pole and
+    far from it.
 
-    ⟨fy - x, fy - x⟩/|β| + (f - 1)² = 2f(⟨x, y⟩/β - 1) for every number f. The f that makes the time parts equally
-    long leaves no chord along them, where terms of size ‖x‖² would cancel, and no rounding of their lengths. Near
-    the antipode -y takes the place of y. Where the time parts are far apart this gains nothing, and ⟨x, y⟩ itself
-    has fewer terms (one, at the pole). As f may be any number, derivatives need not know what it is.
+    ⟨fy - x, fy - x⟩/|β| + (f - 1)² = 2f(⟨x, y⟩/β - 1) for every number f. The f that makes the time
+    parts equally long leaves no chord along them, where terms of size ‖x‖² would cancel, and no
+    rounding of their lengths. Near the antipode -y takes the place of y. Where the time parts are
+    far apart this gains nothing, and ⟨x, y⟩ itself has fewer terms (one, at the pole). As f may be
+    any number, derivatives need not know what it is.
 
     ``scale`` is |β|, and ``time`` how many coordinates are time, at least two of them.
     """
@@ -80,17 +86,22 @@ def separation(x: Tensor, y: Tensor, scale: Tensor, time: int) -> Separation:
 
 
 def hyperbolic_w(x: Tensor, y: Tensor, scale: Tensor) -> Tensor:
-    """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels, near or far."""
+    """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels, near or
+    far.
+    """
     ratio = x[..., :1] / y[..., :1]
     angular = (ratio * y).sub_(x).square().sum(-1, keepdim=True)
     return torch.addcmul(angular, (1.0 - ratio).square(), scale) / (4.0 * scale * ratio)
 
 
-def with_antipode(x: Tensor, time: int, pair: Separation, value: Tensor, antipodal: Tensor) -> Tensor:
+def with_antipode(
+    x: Tensor, time: int, pair: Separation, value: Tensor, antipodal: Tensor
+) -> Tensor:
     """The value where a geodesic exists, the antipodal value where y = -x, NaN elsewhere."""
     otherwise = antipodal.expand_as(value)
     if x.shape[-1] > time:
-        # Points that light rays from -x reach have no geodesic from x either: only -x itself is its antipode.
+        # Points that light rays from -x reach have no geodesic from x either: only -x itself is its
+        # antipode.
         height = x.detach().square()[..., :time].sum(-1, keepdim=True)
         none = pair.length <= (4.0 * torch.finfo(x.dtype).eps) ** 2 * height
         otherwise = torch.where(none & (pair.side < 0), otherwise, math.nan)
@@ -98,6 +109,8 @@ def with_antipode(x: Tensor, time: int, pair: Separation, value: Tensor, antipod
 
 
 def _side(dot: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
-    """The sign of a dot product of vectors (1 for 0), and whether they are within 60° of each other or of opposite."""
+    """The sign of a dot product of vectors (1 for 0), and whether they are within 60° of each other
+    or of opposite.
+    """
     dot = dot.detach()
     return torch.ones_like(dot).copysign(dot), 2.0 * dot.abs() >= room

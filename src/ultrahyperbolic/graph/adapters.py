@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Adapters(BaseGraph):
     """The constructors of `Graph` that take other libraries' objects.
 
-    ``repeated``, ``asymmetric``, ``weights_are_distances`` and ``directed`` are those of `read_graph`.
+    ``repeated``, ``asymmetric``, ``weights_are_distances`` and ``directed`` are those of
+    `read_graph`.
     """
 
     @classmethod
@@ -46,9 +47,10 @@ class Adapters(BaseGraph):
     ) -> Self:
         """From any networkx graph; ``weight`` names an attribute of edges, ``label`` one of nodes.
 
-        By default the weight is an attribute named weight (or weights, strength, capacity), else the only one that
-        holds numbers, with a warning. Ties without it weigh 1; with ``False`` all do. Other attributes of nodes are
-        kept as ``Graph.attributes`` where they are text or numbers.
+        By default the weight is an attribute named weight (or weights, strength, capacity), else
+        the only one that holds numbers, with a warning. Ties without it weigh 1; with ``False`` all
+        do. Other attributes of nodes are kept as ``Graph.attributes`` where they are text or
+        numbers.
         """
         name = name or graph.name or None
         ids = list(graph.nodes)
@@ -57,9 +59,15 @@ class Adapters(BaseGraph):
         ends = [(positions[u], positions[v]) for u, v, _ in edges]
         attribute = None
         if weight is not False:
-            attribute = weight_attribute((held for *_, held in edges), weight, name or "networkx graph")
+            attribute = weight_attribute(
+                (held for *_, held in edges), weight, name or "networkx graph"
+            )
         weights = None if attribute is None else [held.get(attribute) for *_, held in edges]
-        labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
+        labels = (
+            None
+            if label is None
+            else {node: text for node, text in graph.nodes(data=label) if text is not None}
+        )
         made = cls.from_rows(
             rows_of_network(ids, ends, weights, name or "networkx graph"),
             kind="matrix" if graph.is_directed() else "undirected",
@@ -84,14 +92,17 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number.
+        """From an igraph graph; its vertices' ``name`` is their id where there is one, else their
+        number.
 
         The weight is found as in `from_networkx`.
         """
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         attribute = None
         if weight is not False:
-            attribute = weight_attribute((edge.attributes() for edge in graph.es), weight, name or "igraph graph")
+            attribute = weight_attribute(
+                (edge.attributes() for edge in graph.es), weight, name or "igraph graph"
+            )
         weights = None if attribute is None else graph.es[attribute]
         named = zip(ids, graph.vs[label], strict=True) if label is not None else None
         labels = None if named is None else {node: text for node, text in named if text is not None}
@@ -116,7 +127,9 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per tie."""
+        """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it
+        has one per tie.
+        """
         where = name or "PyG data"
         if getattr(data, "edge_index", None) is None:
             raise GraphError(f"{where}: no edge_index; a Data with ties is needed")
@@ -125,7 +138,12 @@ class Adapters(BaseGraph):
         if weight and (weights is None or weights.numel() != len(first)):
             raise GraphError(f"{where}: {weight!r} must hold one number per tie")
         attributes = getattr(data, "edge_attr", None)
-        if weight is None and weights is None and attributes is not None and attributes.numel() == len(first):
+        if (
+            weight is None
+            and weights is None
+            and attributes is not None
+            and attributes.numel() == len(first)
+        ):
             weights = attributes
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), where)
@@ -152,7 +170,9 @@ class Adapters(BaseGraph):
         _check_square(entries.shape, entries.dtype, where)
         first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
         weights = np.asarray(entries.data, dtype=np.float64)
-        rows = EdgeRows(first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where)
+        rows = EdgeRows(
+            first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where
+        )
         rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
@@ -168,18 +188,22 @@ class Adapters(BaseGraph):
     ) -> Self:
         """From the graph of cells that an ``AnnData`` holds: ``weight`` names a matrix of ``obsp``.
 
-        Default: ``"connectivities"``, which scanpy's ``pp.neighbors`` makes. The ids are the names of the cells.
+        Default: ``"connectivities"``, which scanpy's ``pp.neighbors`` makes. The ids are the names
+        of the cells.
         """
         key, where = weight or "connectivities", name or "AnnData"
         if key not in data.obsp:
             raise GraphError(
-                f"{where}: obsp has no {key!r}: make it with scanpy's pp.neighbors, or name it with weight"
+                f"{where}: obsp has no {key!r}: make it with scanpy's pp.neighbors, or name it "
+                "with weight"
             )
         matrix = data.obsp[key].tocsr(copy=True)
         matrix.eliminate_zeros()
         if weight is False:
             matrix.data[:] = 1.0
-        return cls.from_scipy(matrix, ids=list(data.obs_names), directed=directed, asymmetric=asymmetric, name=name)
+        return cls.from_scipy(
+            matrix, ids=list(data.obs_names), directed=directed, asymmetric=asymmetric, name=name
+        )
 
     @classmethod
     def from_numpy(
@@ -192,11 +216,13 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a square array of weights, 0 where there is no tie; ``ids`` names its rows. Default: 0 to n - 1.
+        """From a square array of weights, 0 where there is no tie; ``ids`` names its rows. Default:
+        0 to n - 1.
 
         >>> import numpy as np
         >>> from ultrahyperbolic.graph import Graph
-        >>> graph = Graph.from_numpy(np.array([[0, 2, 0], [3, 0, 1], [0, 1, 0]]), ids=["a", "b", "c"])
+        >>> weights = np.array([[0, 2, 0], [3, 0, 1], [0, 1, 0]])
+        >>> graph = Graph.from_numpy(weights, ids=["a", "b", "c"])
         >>> graph.weights.tolist(), graph.policies
         ([5.0, 2.0], {'asymmetric_pairs_summed': 1})
         """
@@ -204,7 +230,9 @@ class Adapters(BaseGraph):
         _check_square(array.shape, array.dtype, where)
         first, second = np.nonzero(array)
         weights = np.asarray(array[first, second], dtype=np.float64)
-        rows = EdgeRows(first, second, weights, _ids_of_matrix(ids, len(array), where), lambda row: where)
+        rows = EdgeRows(
+            first, second, weights, _ids_of_matrix(ids, len(array), where), lambda row: where
+        )
         rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
@@ -230,7 +258,9 @@ class Adapters(BaseGraph):
 
         def values(k: int) -> list[object]:  # which can be compared
             cells = frame.iloc[:SAMPLE_ROWS, k].dropna().tolist()
-            return list({cell if isinstance(cell, str | int | float) else str(cell) for cell in cells})
+            return list(
+                {cell if isinstance(cell, str | int | float) else str(cell) for cell in cells}
+            )
 
         wanted = Wanted(source, target, weight)
         chosen = choose_columns(names, len(names), is_numeric.__getitem__, values, wanted, where)
@@ -238,19 +268,27 @@ class Adapters(BaseGraph):
         weights = None
         if chosen[2] is not None:
             if not is_numeric[chosen[2]]:
-                raise GraphError(f"{where}: the column {names[chosen[2]]!r} holds no numbers to be weights")
+                raise GraphError(
+                    f"{where}: the column {names[chosen[2]]!r} holds no numbers to be weights"
+                )
             weights = frame.iloc[:, chosen[2]].to_numpy(dtype=np.float64, na_value=np.nan)
         for column in (first, second):
             if column.isna().any():
                 row = int(np.flatnonzero(column.isna())[0])
-                raise GraphError(f"{where}, row {row} (from 0): the id in column {column.name!r} is missing")
+                raise GraphError(
+                    f"{where}, row {row} (from 0): the id in column {column.name!r} is missing"
+                )
         numbers = first.dtype == second.dtype and is_numeric[chosen[0]]
-        both = frame.iloc[:, list(chosen[:2])].to_numpy(dtype=first.to_numpy().dtype if numbers else object)
+        both = frame.iloc[:, list(chosen[:2])].to_numpy(
+            dtype=first.to_numpy().dtype if numbers else object
+        )
         codes, ids = pd.factorize(both.ravel())
         i, j = codes.astype(np.int64).reshape(-1, 2).T
         rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
         rules = Policies(repeated, "sum", weights_are_distances, directed)
-        graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=name)
+        graph = cls.from_rows(
+            rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=name
+        )
         return graph if nodes is None else graph.with_nodes(nodes)
 
     @classmethod
@@ -267,8 +305,8 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a ``pyarrow.Table``, or a table that Arrow can take over, such as polars' and DuckDB's, with one row per
-        tie; columns are found as `read_graph` finds them.
+        """From a ``pyarrow.Table``, or a table that Arrow can take over, such as polars' and
+        DuckDB's, with one row per tie; columns are found as `read_graph` finds them.
         """
         pyarrow = need("pyarrow", "Graph.from_arrow")
         from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
@@ -280,14 +318,19 @@ class Adapters(BaseGraph):
             table.schema, lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
         )
         rows = rows_of_arrow(table.select([k for k in chosen if k is not None]).to_batches(), where)
-        rules, columns = Policies(repeated, "sum", weights_are_distances, directed), columns_taken(names, chosen)
+        rules, columns = (
+            Policies(repeated, "sum", weights_are_distances, directed),
+            columns_taken(names, chosen),
+        )
         graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns, name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
 
 
 def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise GraphError(f"{where}: must be a square matrix, with one row and one column per node; got {shape}")
+        raise GraphError(
+            f"{where}: must be a square matrix, with one row and one column per node; got {shape}"
+        )
     if np.dtype(dtype).kind not in "biuf":
         raise GraphError(f"{where}: the entries must be real numbers, not {dtype}")
 

@@ -15,7 +15,8 @@ Attributes = Mapping[str, NDArray[np.generic]]
 
 
 def as_attributes(columns: Mapping[str, ArrayLike], n_nodes: int) -> dict[str, NDArray[np.generic]]:
-    """The columns as arrays that cannot be changed; `GraphError` unless each has one value per node.
+    """The columns as arrays that cannot be changed; `GraphError` unless each has one value per
+    node.
 
     >>> found = as_attributes({"age": [31, None], "city": ["Rome", None]}, 2)
     >>> found["age"].tolist(), found["city"].tolist()
@@ -27,7 +28,9 @@ def as_attributes(columns: Mapping[str, ArrayLike], n_nodes: int) -> dict[str, N
 def _column(name: str, values: ArrayLike, n_nodes: int) -> NDArray[np.generic]:
     array: NDArray[np.generic] = np.asarray(values)
     if array.shape != (n_nodes,):
-        raise GraphError(f"attribute {name!r} must hold one value per node, [{n_nodes}], got shape {array.shape}")
+        raise GraphError(
+            f"attribute {name!r} must hold one value per node, [{n_nodes}], got shape {array.shape}"
+        )
     if array.dtype.kind in "iub":
         found: NDArray[np.generic] = array.astype(np.int64)
     elif array.dtype.kind == "f":
@@ -44,13 +47,18 @@ def _column(name: str, values: ArrayLike, n_nodes: int) -> NDArray[np.generic]:
 
 
 def from_texts(texts: Sequence[str]) -> NDArray[np.generic]:
-    """A column of a text file without outer blanks: whole numbers, numbers (NaN where a cell is empty), or text.
+    """A column of a text file without outer blanks: whole numbers, numbers (NaN where a cell is
+    empty), or text.
 
-    >>> from_texts(["1", "2"]).tolist(), from_texts(["1.5", ""]).tolist(), from_texts(["a", ""]).tolist()
-    ([1, 2], [1.5, nan], ['a', ''])
+    >>> from_texts(["1", "2"]).tolist(), from_texts(["1.5", ""]).tolist()
+    ([1, 2], [1.5, nan])
+    >>> from_texts(["a", ""]).tolist()
+    ['a', '']
     """
     present = [text for text in texts if text]
-    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts)  # such as 007
+    is_code = any(
+        len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts
+    )  # such as 007
     if is_code or not present or not all(map(is_number, present)):
         return np.array(texts, dtype=object)
     if all(text.lstrip("+-").isdecimal() and len(text) < 18 for text in texts):
@@ -58,21 +66,34 @@ def from_texts(texts: Sequence[str]) -> NDArray[np.generic]:
     return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
 
 
-def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, NDArray[np.object_]]:
-    """What the nodes of another library's graph say of themselves, as columns: text and numbers, None where missing.
+def plain_columns(
+    rows: Sequence[Mapping[object, object]], without: str | None
+) -> dict[str, NDArray[np.object_]]:
+    """What the nodes of another library's graph say of themselves, as columns: text and numbers,
+    None where missing.
 
     >>> found = plain_columns([{"age": 3, "point": [0, 1]}, {"city": "Rome"}], without=None)
     >>> {name: values.tolist() for name, values in found.items()}
     {'age': [3, None], 'city': [None, 'Rome']}
     """
-    names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str) and name != without)
+    names = dict.fromkeys(
+        name for row in rows for name in row if isinstance(name, str) and name != without
+    )
     columns = {name: [row.get(name) for row in rows] for name in names}
-    plain = {name: values for name, values in columns.items() if all(isinstance(v, _PLAIN) for v in values)}
+    plain = {
+        name: values
+        for name, values in columns.items()
+        if all(isinstance(v, _PLAIN) for v in values)
+    }
     return {name: np.array(values, dtype=object) for name, values in plain.items()}
 
 
-def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> dict[str, NDArray[np.generic]]:
-    """The columns of nodes that go to other places, among ``n_nodes``; of new nodes nothing is known: NaN, or ""."""
+def taken(
+    attributes: Attributes, places: NDArray[np.int64], n_nodes: int
+) -> dict[str, NDArray[np.generic]]:
+    """The columns of nodes that go to other places, among ``n_nodes``; of new nodes nothing is
+    known: NaN, or "".
+    """
     rows = positions_in(places, n_nodes)
     missing = rows < 0
     found = {}
@@ -87,7 +108,8 @@ def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> di
 
 
 def free_names(names: Collection[str], used: Collection[str]) -> dict[str, str]:
-    """A name for each column of a table that has others: the same, with underscores behind it where that is taken.
+    """A name for each column of a table that has others: the same, with underscores behind it where
+    that is taken.
 
     >>> free_names(["age", "rank"], ["node", "rank"])
     {'age': 'age', 'rank': 'rank_'}

@@ -47,18 +47,29 @@ class BaseGraph:
             object.__setattr__(self, "ids", NodeIds(self.ids))
         object.__setattr__(self, "edges", owned(self.edges, np.int64))
         object.__setattr__(self, "weights", owned(self.weights, np.float64))
-        if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
-            raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
+        if (
+            self.edges.ndim != 2
+            or self.edges.shape[1] != 2
+            or self.weights.shape != (len(self.edges),)
+        ):
+            raise GraphError(
+                f"edges must be [m, 2] and weights [m], got {self.edges.shape} and "
+                f"{self.weights.shape}"
+            )
         check_edges(self.edges, self.weights, len(self.ids), self._name)
         object.__setattr__(self, "weights", frozen(without_rounding(self.weights), np.float64))
         if self.directions is not None:
             ways = frozen(without_rounding(owned(self.directions, np.float64)), np.float64)
             object.__setattr__(self, "directions", ways)
             if ways.shape != (self.n_edges, 2):
-                raise GraphError(f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} ties")
+                raise GraphError(
+                    f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} "
+                    "ties"
+                )
             if not ((ways >= 0.0).all() and np.allclose(ways.sum(1), self.weights, ROUNDING, 0.0)):
                 raise GraphError(
-                    f"{self._name}: the weights of both directions, 0 or more, must add up to that of the tie"
+                    f"{self._name}: the weights of both directions, 0 or more, must add up to "
+                    "that of the tie"
                 )
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
         # What could not be saved later, after a training, is refused here.
@@ -82,18 +93,23 @@ class BaseGraph:
         columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
-        """A graph from rows as a reader gathers them; ``weight_name`` is what weights without a table are called."""
+        """A graph from rows as a reader gathers them; ``weight_name`` is what weights without a
+        table are called.
+        """
         if rules.weights_are_distances:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:
-            warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
+            warn_of_distances(
+                weight_name if columns is None else columns.weight, name or "the graph"
+            )
         edges, weights, directions, counts = fold(rows, kind, rules)
         edges.flags.writeable = weights.flags.writeable = False  # so that they are not copied
         counts = _with_isolated(counts, edges, len(rows.ids))
         return cls(rows.ids, edges, weights, labels, counts, name, columns, directions=directions)
 
     def with_nodes(self, nodes: Nodes, attributes: Mapping[str, ArrayLike] | None = None) -> Self:
-        """The same edges over the given nodes, in their order, which must have all of the graph's; others are isolated.
+        """The same edges over the given nodes, in their order, which must have all of the graph's;
+        others are isolated.
 
         A mapping gives labels too, and ``attributes`` further columns: one value per given node.
         """
@@ -101,7 +117,8 @@ class BaseGraph:
         missing = [node for node in self.ids if node not in ids]
         if missing:
             raise GraphError(
-                f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
+                f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} "
+                "such): add it or correct it"
             )
         positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
         edges, weights, directions = self.moved_to(positions)
@@ -119,7 +136,9 @@ class BaseGraph:
         )
 
     def moved_to(self, positions: Ints) -> tuple[Ints, Floats, Floats | None]:
-        """The edges with node i at ``positions[i]``, i < j and sorted again, their weights and directions."""
+        """The edges with node i at ``positions[i]``, i < j and sorted again, their weights and
+        directions.
+        """
         (first, second), directions = positions[self.edges.T], self.directions
         if directions is not None:
             directions = np.where((first > second)[:, None], directions[:, ::-1], directions)
@@ -135,14 +154,19 @@ class BaseGraph:
 
     @cached_property
     def arcs(self) -> tuple[Ints, Floats]:
-        """The directed ties [k, 2], from the first node to the second, and their weights [k]; all forward ones first.
+        """The directed ties [k, 2], from the first node to the second, and their weights [k]; all
+        forward ones first.
 
         Of an undirected graph each edge is a tie in both directions, with its whole weight.
         """
-        both = np.repeat(self.weights[:, None], 2, 1) if self.directions is None else self.directions
+        both = (
+            np.repeat(self.weights[:, None], 2, 1) if self.directions is None else self.directions
+        )
         there, back = both.T > 0.0
         ends = np.concatenate((self.edges[there], self.edges[back][:, ::-1]))
-        return frozen(ends, np.int64), frozen(np.concatenate((both[there, 0], both[back, 1])), np.float64)
+        return frozen(ends, np.int64), frozen(
+            np.concatenate((both[there, 0], both[back, 1])), np.float64
+        )
 
     @property
     def n_nodes(self) -> int:
@@ -167,14 +191,19 @@ class BaseGraph:
     @cached_property
     def strength(self) -> Floats:
         """[n] the sum of the weights at each node, the paper's s_i."""
-        order = np.argsort(self.weights, kind="stable")  # so that sums do not depend on the order of nodes
+        order = np.argsort(
+            self.weights, kind="stable"
+        )  # so that sums do not depend on the order of nodes
         ends, both = self.edges[order].ravel(), np.repeat(self.weights[order], 2)
-        sums = np.bincount(ends, weights=both, minlength=self.n_nodes).astype(np.float64, copy=False)
+        sums = np.bincount(ends, weights=both, minlength=self.n_nodes).astype(
+            np.float64, copy=False
+        )
         return frozen(without_rounding(sums), np.float64)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256 over ids, ties and weights, in hexadecimal: the same in every process and on every machine.
+        """The sha256 over ids, ties and weights, in hexadecimal: the same in every process and on
+        every machine.
 
         Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
         """
@@ -204,7 +233,11 @@ def summary(graph: BaseGraph) -> str:
         rows.insert(0, ("source", graph.source))
     if len(graph.capacities):
         low, high = graph.capacities[0], graph.capacities[-1]
-        weights = f"all {low:g}" if low == high else f"{low:g} to {high:g} ({len(graph.capacities):,} different ones)"
+        weights = (
+            f"all {low:g}"
+            if low == high
+            else f"{low:g} to {high:g} ({len(graph.capacities):,} different ones)"
+        )
         rows.append(("weights", weights))
     if graph.attributes:
         rows.append(("columns of nodes", ", ".join(graph.attributes)))
@@ -213,15 +246,23 @@ def summary(graph: BaseGraph) -> str:
     if not len(graph.edges):
         return f"<div>{facts}</div>"
     labels, top = graph.labels or {}, np.argsort(-graph.strength, kind="stable")[:_TOP].tolist()
-    names = [node if (label := labels.get(node)) is None else label for node in (graph.ids[row] for row in top)]
-    strongest = [
-        (text(name), f"{graph.strength[row]:g}", str(graph.degree[row])) for name, row in zip(names, top, strict=True)
+    names = [
+        node if (label := labels.get(node)) is None else label
+        for node in (graph.ids[row] for row in top)
     ]
-    return f"<div>{facts}{html_table('Strongest nodes', strongest, ('node', 'strength', 'ties'))}</div>"
+    strongest = [
+        (text(name), f"{graph.strength[row]:g}", str(graph.degree[row]))
+        for name, row in zip(names, top, strict=True)
+    ]
+    table = html_table("Strongest nodes", strongest, ("node", "strength", "ties"))
+    return f"<div>{facts}{table}</div>"
 
 
 def html_table(
-    caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = (), left: Collection[int] = (0,)
+    caption: str,
+    rows: Iterable[Sequence[str]],
+    heads: Sequence[str] = (),
+    left: Collection[int] = (0,),
 ) -> str:
     """A table of cells that are markup already, those of the columns ``left`` to the left."""
 
@@ -247,8 +288,8 @@ def components_of(n: int, edges: Ints) -> Ints:
     label = np.arange(n)
     first, second = i, j = edges.T.copy()
     while len(i):
-        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
-        # root is taken or takes one, so that there are O(log n) rounds.
+        # Each root takes the lowest root beside it, and every node the root that this leads to. In
+        # two rounds each root is taken or takes one, so that there are O(log n) rounds.
         np.minimum.at(label, np.maximum(first, second), np.minimum(first, second))
         while ((further := label[label]) < label).any():
             label = further

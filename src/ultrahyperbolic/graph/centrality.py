@@ -1,4 +1,6 @@
-"""Other centralities of the graph, to compare with: eigenvector and PageRank, and the ranks of nodes by any score."""
+"""Other centralities of the graph, to compare with: eigenvector and PageRank, and the ranks of
+nodes by any score.
+"""
 
 import numpy as np
 
@@ -16,7 +18,8 @@ _RESTARTS = 50
 
 
 def ranks(scores: Floats) -> Ints:
-    """The rank [n] of each node by its score [n]: 1 for the highest; equal scores share a rank, and NaN comes last.
+    """The rank [n] of each node by its score [n]: 1 for the highest; equal scores share a rank, and
+    NaN comes last.
 
     >>> ranks(np.array([2.0, 3.0, 2.0, 1.0])).tolist()
     [2, 1, 2, 4]
@@ -28,17 +31,24 @@ def ranks(scores: Floats) -> Ints:
 def other_ranks(graph: Graph) -> dict[str, Ints]:
     """The rank [n] of each node by strength, eigenvector centrality and PageRank, by name.
 
-    >>> {name: ranks.tolist() for name, ranks in other_ranks(Graph.from_edges([("a", "b", 2), ("b", "c", 1)])).items()}
+    >>> ranks = other_ranks(Graph.from_edges([("a", "b", 2), ("b", "c", 1)]))
+    >>> {name: each.tolist() for name, each in ranks.items()}
     {'strength_rank': [2, 1, 3], 'eigenvector_rank': [2, 1, 3], 'pagerank_rank': [2, 1, 3]}
     """
-    scores = {"strength": graph.strength, "eigenvector": eigenvector(graph), "pagerank": pagerank(graph)}
+    scores = {
+        "strength": graph.strength,
+        "eigenvector": eigenvector(graph),
+        "pagerank": pagerank(graph),
+    }
     return {f"{name}_rank": ranks(score) for name, score in scores.items()}
 
 
 def eigenvector(graph: Graph) -> Floats:
-    """Eigenvector centrality with weights, float64 [n] with maximum 1; 0 outside of the largest component.
+    """Eigenvector centrality with weights, float64 [n] with maximum 1; 0 outside of the largest
+    component.
 
-    >>> eigenvector(Graph.from_edges([("a", "b", 1), ("b", "c", 1)], nodes="abcd")).round(6).tolist()
+    >>> graph = Graph.from_edges([("a", "b", 1), ("b", "c", 1)], nodes="abcd")
+    >>> eigenvector(graph).round(6).tolist()
     [0.707107, 1.0, 0.707107, 0.0]
     """
     scores = np.zeros(graph.n_nodes)
@@ -60,9 +70,13 @@ def eigenvector(graph: Graph) -> Floats:
 
 
 def _first_eigenvector(tails: Ints, heads: Ints, weights: Floats, n: int) -> Floats:
-    """[n] by Lanczos' method; where that is slow, as on long and thin graphs, with the inverse of a shifted matrix."""
+    """[n] by Lanczos' method; where that is slow, as on long and thin graphs, with the inverse of a
+    shifted matrix.
+    """
     linalg = need("scipy.sparse.linalg", "eigenvector centrality")
-    matrix = need("scipy.sparse", "eigenvector centrality").csr_array((weights, (tails, heads)), (n, n))
+    matrix = need("scipy.sparse", "eigenvector centrality").csr_array(
+        (weights, (tails, heads)), (n, n)
+    )
     strength = np.bincount(tails, weights, n)
     try:
         found = linalg.eigsh(matrix, 1, which="LA", v0=strength, maxiter=_RESTARTS)
@@ -76,9 +90,9 @@ def _first_eigenvector(tails: Ints, heads: Ints, weights: Floats, n: int) -> Flo
 def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:
     """PageRank with weights, every edge in both directions: float64 [n] that sums to 1.
 
-    A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
-    without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
-    leaves of it.
+    A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping,
+    or at a node without edges, goes anywhere. Iterated until the L1 norm of a change is below
+    ``tolerance``, or below what rounding leaves of it.
     """
     if not 0.0 <= damping < 1.0:
         raise ValueError(f"damping must be at least 0 and below 1, got {damping}")
@@ -88,7 +102,8 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -
     rank = np.full(n, 1.0 / max(n, 1))
     # A sum of k terms is off by up to k roundings, and all ranks together are 1.
     tolerance = max(tolerance, float(np.finfo(np.float64).eps * graph.degree.max(initial=0)))
-    # The first change is at most 2, and each at most ``damping`` times the one before, but for rounding.
+    # The first change is at most 2, and each at most ``damping`` times the one before, but for
+    # rounding.
     change = bound = 2.0
     while min(change, bound) > tolerance:
         arriving = np.bincount(heads, weights=chances * rank[tails], minlength=n)

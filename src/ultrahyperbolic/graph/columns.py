@@ -1,4 +1,6 @@
-"""Which columns of a table are the two ends of an edge, and which its weight: by their names and their cells."""
+"""Which columns of a table are the two ends of an edge, and which its weight: by their names and
+their cells.
+"""
 
 import re
 import warnings
@@ -15,19 +17,43 @@ SAMPLE_ROWS = 10_000  # the first rows of a table, by whose values its columns a
 
 # Names of the two ends that hardly occur as ids side by side, so that they also betray a header.
 ENDS = (
-    ("source", "target"), ("src", "dst"), ("src", "tgt"), ("from", "to"), ("node1", "node2"), ("node_1", "node_2"),
-    ("id1", "id2"), ("id_1", "id_2"), ("fromnodeid", "tonodeid"),
-)  # fmt: skip
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "tgt"),
+    ("from", "to"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+    ("fromnodeid", "tonodeid"),
+)
 WEIGHTS = ("weight", "weights", "strength", "capacity")
 # Words in the name of a weight that speak of distances, of which the smaller is the closer.
 _DISTANCE = re.compile(
-    "dist(ance)?s?|len(gth)?s?|costs?|km|(kilo)?met(re|er)s?|miles?|time|durations?|delays?|latency", re.IGNORECASE
+    "dist(ance)?s?|len(gth)?s?|costs?|km|(kilo)?met(re|er)s?|miles?|time|durations?|delays?|latency",
+    re.IGNORECASE,
 )
 # Words in the names of numbers that are no weights, and names that are such as a whole.
 _NO_WEIGHT = {
-    "id", "ids", "idx", "index", "key", "row", "unnamed",
-    "year", "month", "week", "day", "date", "datetime", "timestamp", "timestamps", "ts", "epoch", "unixtime",
-}  # fmt: skip
+    "id",
+    "ids",
+    "idx",
+    "index",
+    "key",
+    "row",
+    "unnamed",
+    "year",
+    "month",
+    "week",
+    "day",
+    "date",
+    "datetime",
+    "timestamp",
+    "timestamps",
+    "ts",
+    "epoch",
+    "unixtime",
+}
 _NO_WEIGHT_ALONE = ("", "t", "time")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _QUANTITY = re.compile(
@@ -48,7 +74,8 @@ class WeightGuess(UserWarning):
 
 
 class Columns(NamedTuple):
-    """The columns of a table that became a graph: names, or positions from 0 where the columns have no names.
+    """The columns of a table that became a graph: names, or positions from 0 where the columns have
+    no names.
 
     >>> print(Columns("Person A", "Person B", "Scenes"))
     columns: 'Person A' – 'Person B', weight 'Scenes'
@@ -68,7 +95,9 @@ class Columns(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The columns that were asked for, by name or by position from 0; ``None`` for those that are to be found."""
+    """The columns that were asked for, by name or by position from 0; ``None`` for those that are
+    to be found.
+    """
 
     source: Column | None = None
     target: Column | None = None
@@ -89,11 +118,12 @@ def choose_columns(
     wanted: Wanted,
     where: str,
 ) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
+    """Positions of source, target and weight: as told, else by a known name, else by what the
+    columns hold.
 
-    The weight is the one column of numbers that follows an end, else the one before them, unless its name is that of a
-    time or an id; `GraphError` where there are several. ``names`` is ``None`` without a header, and ``values`` gives
-    the distinct values of a column in the first rows.
+    The weight is the one column of numbers that follows an end, else the one before them, unless
+    its name is that of a time or an id; `GraphError` where there are several. ``names`` is ``None``
+    without a header, and ``values`` gives the distinct values of a column in the first rows.
     """
     source, target, weight = wanted
     if width < 2:
@@ -105,7 +135,11 @@ def choose_columns(
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
     found = () if ends is not None else find_ends(width, values)
     first, second = (
-        _find(asked, names, width, where) if asked is not None else _only(ends[k], known, where) if ends else found[k]
+        _find(asked, names, width, where)
+        if asked is not None
+        else _only(ends[k], known, where)
+        if ends
+        else found[k]
         for k, asked in enumerate((source, target))
     )
     usual = 2
@@ -119,7 +153,10 @@ def choose_columns(
     if weight is not None:
         third = _find(weight, names, width, where)
         if third in (first, second) and is_numeric(third):
-            raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
+            raise GraphError(
+                f"{where}: the weight is in the column of an end, {weight!r}: name another, or "
+                "other ends"
+            )
         return first, second, third
     weights = [_only(name, known, where) for name in WEIGHTS if name in known][:1]
     if not weights:
@@ -132,7 +169,8 @@ def choose_columns(
     if any(isinstance(value, str) and _AMOUNT.match(value) for value in values(third)):
         column = _shown(third if names is None else str(names[third]))
         warnings.warn(
-            f"{where}: column {column} has numbers, but too few to be the weights, so every weight is 1: name "
+            f"{where}: column {column} has numbers, but too few to be the weights, so every "
+            "weight is 1: name "
             "it as weight (--weight) to be told what is wrong",
             stacklevel=5,
         )
@@ -140,25 +178,39 @@ def choose_columns(
 
 
 def _warn_of_kinds(
-    names: Sequence[object] | None, values: Callable[[int], Sequence[object]], ends: tuple[int, int], where: str
+    names: Sequence[object] | None,
+    values: Callable[[int], Sequence[object]],
+    ends: tuple[int, int],
+    where: str,
 ) -> None:
-    """Warn where all ids of one end are numbers and all of the other text: they may be ends, and rarely are."""
-    numbers = [{not isinstance(value, str) or is_number(value) for value in values(end)} for end in ends]
+    """Warn where all ids of one end are numbers and all of the other text: they may be ends, and
+    rarely are.
+    """
+    numbers = [
+        {not isinstance(value, str) or is_number(value) for value in values(end)} for end in ends
+    ]
     if numbers not in ([{True}, {False}], [{False}, {True}]):
         return
     first, second = (_shown(end if names is None else str(names[end])) for end in ends)
     kinds = "numbers and text" if numbers[0] == {True} else "text and numbers"
     warnings.warn(
-        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the ends of ties, name "
+        f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the "
+        "ends of ties, name "
         "those (source=, target=, --source, --target)",
         stacklevel=5,
     )
 
 
 def _only_number(
-    names: Sequence[object] | None, width: int, is_numeric: Callable[[int], bool], ends: tuple[int, int], where: str
+    names: Sequence[object] | None,
+    width: int,
+    is_numeric: Callable[[int], bool],
+    ends: tuple[int, int],
+    where: str,
 ) -> list[int]:
-    """The column of numbers that must be the weight, in a list, where no name says which; none where there is none."""
+    """The column of numbers that must be the weight, in a list, where no name says which; none
+    where there is none.
+    """
     is_named = names is not None and not isinstance(names[0], int)
     others = [k for k in range(width) if k not in ends and is_numeric(k)]
     found = [k for k in others if names is None or may_weigh(names[k])]
@@ -173,15 +225,19 @@ def _only_number(
 def may_weigh(name: object) -> bool:
     """Whether numbers of this name may be weights: whether it is not that of a time or an id.
 
-    >>> may_weigh("n_mails"), may_weigh("year"), may_weigh("EdgeId"), may_weigh("travel_time"), may_weigh("time")
-    (True, False, False, True, False)
+    >>> may_weigh("n_mails"), may_weigh("travel_time")
+    (True, True)
+    >>> may_weigh("year"), may_weigh("EdgeId"), may_weigh("time")
+    (False, False, False)
     """
     words = map(fold_name, _WORD.findall(str(name)))
     return fold_name(name) not in _NO_WEIGHT_ALONE and _NO_WEIGHT.isdisjoint(words)
 
 
 def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> None:
-    """Say what is taken for the weight though no name tells; `GraphError` where several columns may be meant."""
+    """Say what is taken for the weight though no name tells; `GraphError` where several columns may
+    be meant.
+    """
     if not found:
         return
     shown = " or ".join(map(_shown, found))
@@ -190,13 +246,24 @@ def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> 
     named = f"weight={found[0] if isinstance(found[0], int) else first}, --weight {first}"
     no = "weight=False, --unweighted"
     if len(found) > 1:
-        raise GraphError(f"{where}: the weight may be {shown}{counted}: name it ({named}), or leave weights out ({no})")
+        raise GraphError(
+            f"{where}: the weight may be {shown}{counted}: name it ({named}), or leave weights "
+            f"out ({no})"
+        )
     wanted = f"name it to be sure ({named}), or leave weights out ({no})"
-    warnings.warn(f"{where}: the weight is taken to be {shown}{counted}: {wanted}", WeightGuess, stacklevel=stacklevel)
+    warnings.warn(
+        f"{where}: the weight is taken to be {shown}{counted}: {wanted}",
+        WeightGuess,
+        stacklevel=stacklevel,
+    )
 
 
-def weight_attribute(edges: Iterable[Mapping[str, object]], wanted: str | None, where: str) -> str | None:
-    """The attribute of edges that is their weight: as told, else named so, else the only numbers; ``None`` for none."""
+def weight_attribute(
+    edges: Iterable[Mapping[str, object]], wanted: str | None, where: str
+) -> str | None:
+    """The attribute of edges that is their weight: as told, else named so, else the only numbers;
+    ``None`` for none.
+    """
     kinds: dict[str, bool] = {}
     count = 0
     for attributes in edges:
@@ -217,14 +284,19 @@ def weight_attribute(edges: Iterable[Mapping[str, object]], wanted: str | None, 
 
 def no_attribute(where: str, wanted: str, names: Iterable[object]) -> GraphError:
     """The error that edges do not have an attribute."""
-    return GraphError(f"{where}: edges have no attribute {wanted!r}; they have {', '.join(map(repr, names)) or 'none'}")
+    return GraphError(
+        f"{where}: edges have no attribute {wanted!r}; they have "
+        f"{', '.join(map(repr, names)) or 'none'}"
+    )
 
 
 def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[int, int]:
-    """The two columns whose values look like the ends of edges, where nothing else says which they are.
+    """The two columns whose values look like the ends of edges, where nothing else says which they
+    are.
 
-    These are the first two. Where one of those holds numbers or dates, such as a year, and two columns of names share
-    more values with each other than the first two do, it is those: people meet people, years do not.
+    These are the first two. Where one of those holds numbers or dates, such as a year, and two
+    columns of names share more values with each other than the first two do, it is those: people
+    meet people, years do not.
 
     >>> table = [(1990, "ann", "bob", 3), (1991, "bob", "cid", 5)]
     >>> find_ends(4, lambda column: [row[column] for row in table])
@@ -234,7 +306,11 @@ def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[in
     if width < 3 or not (holds_quantities(values(0)) or holds_quantities(values(1))):
         return ends
     compared = [values(column) for column in range(min(width, _COMPARED))]
-    named = {column: set(found) for column, found in enumerate(compared) if found and not holds_quantities(found)}
+    named = {
+        column: set(found)
+        for column, found in enumerate(compared)
+        if found and not holds_quantities(found)
+    }
     most = len(set(compared[0]) & set(compared[1]))
     for pair in combinations(named, 2):
         if (shared := len(named[pair[0]] & named[pair[1]])) > most:
@@ -248,7 +324,9 @@ def holds_quantities(values: Sequence[object]) -> bool:
     >>> holds_quantities(["ann", "10.0.0.1", "7"]), holds_quantities(["1990-12-31", "7,5", "12:30"])
     (False, True)
     """
-    return 2 * sum(not isinstance(value, str) or bool(_QUANTITY.fullmatch(value)) for value in values) > len(values)
+    return 2 * sum(
+        not isinstance(value, str) or bool(_QUANTITY.fullmatch(value)) for value in values
+    ) > len(values)
 
 
 def columns_taken(names: Sequence[object] | None, chosen: tuple[int, int, int | None]) -> Columns:
@@ -256,7 +334,9 @@ def columns_taken(names: Sequence[object] | None, chosen: tuple[int, int, int | 
 
     def name(position: int) -> Column:
         # Numbers as names are positions that pandas counts.
-        return position if names is None or isinstance(names[position], int) else str(names[position])
+        return (
+            position if names is None or isinstance(names[position], int) else str(names[position])
+        )
 
     first, second, third = chosen
     return Columns(name(first), name(second), None if third is None else name(third))
@@ -266,8 +346,10 @@ def warn_of_distances(name: object, where: str) -> None:
     """Warn where the name of a weight says that it is a distance, a cost or a time."""
     if isinstance(name, str) and any(map(_DISTANCE.fullmatch, _WORD.findall(name))):
         warnings.warn(
-            f"{where}: the weights are called {_shown(name)}, but a weight is the strength of a tie: the larger, the "
-            "closer; if they are distances, read them as such (weights_are_distances=True, --weights-are-distances)",
+            f"{where}: the weights are called {_shown(name)}, but a weight is the strength of a "
+            "tie: the larger, the "
+            "closer; if they are distances, read them as such (weights_are_distances=True, "
+            "--weights-are-distances)",
             stacklevel=5,
         )
 
@@ -285,16 +367,22 @@ def _find(column: Column, names: Sequence[object] | None, width: int, where: str
             return int(column)
         raise GraphError(f"{where}: no column {column + 1} ({_COUNTED}): it has {width}")
     if names is None:
-        raise GraphError(f"{where}: no column {column!r}, for there is no header: give its position ({_COUNTED})")
+        raise GraphError(
+            f"{where}: no column {column!r}, for there is no header: give its position ({_COUNTED})"
+        )
     if column in names:
         return _only(column, names, where)
-    raise GraphError(f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}")
+    raise GraphError(
+        f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}"
+    )
 
 
 def _only(name: object, names: Sequence[object], where: str) -> int:
     """The position of a name that must occur once."""
     if names.count(name) > 1:
-        raise GraphError(f"{where}: {names.count(name)} columns are named {name!r}: give positions ({_COUNTED})")
+        raise GraphError(
+            f"{where}: {names.count(name)} columns are named {name!r}: give positions ({_COUNTED})"
+        )
     return names.index(name)
 
 
@@ -328,12 +416,16 @@ def mostly_numbers(table: Table, column: int) -> bool:
 
 
 def distinct_values(table: Table, column: int) -> list[str]:
-    """The distinct texts of a column, without the blanks around them, in any order; empty ones are left out."""
+    """The distinct texts of a column, without the blanks around them, in any order; empty ones are
+    left out.
+    """
     return list({text for cell in _cells(table, column) if (text := cell.strip())})
 
 
 def decimal_point(table: Table, column: int) -> str:
-    """What stands before the decimals of a column: a comma where it makes more cells numbers, unless of thousands."""
+    """What stands before the decimals of a column: a comma where it makes more cells numbers,
+    unless of thousands.
+    """
     cells = _cells(table, column)
     with_comma = [cell for cell in cells if "," in cell and is_number(cell, ",")]
     with_dot = sum("." in cell and is_number(cell) for cell in cells)
@@ -342,7 +434,9 @@ def decimal_point(table: Table, column: int) -> str:
 
 
 def has_decimal_commas(table: Table) -> bool:
-    """Whether columns divided by blanks are regular, and each comma stands in a number beside the first two."""
+    """Whether columns divided by blanks are regular, and each comma stands in a number beside the
+    first two.
+    """
     if not table or len({len(row) for row in table}) > 1 or len(table[0]) < 3:
         return False
     with_comma = [(k, cell) for row in table for k, cell in enumerate(row) if "," in cell]
@@ -350,7 +444,8 @@ def has_decimal_commas(table: Table) -> bool:
 
 
 def has_header(table: Table) -> bool:
-    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates.
+    """Whether the first row names the columns: by known names, or by words above numbers, or beside
+    the ends dates.
 
     >>> has_header([["a", "b", "Weight"]]), has_header([["a", "b", "friend"]])
     (True, False)
@@ -359,20 +454,29 @@ def has_header(table: Table) -> bool:
     if any(map(is_number, first)):
         return False
     names = [fold_name(cell) for cell in first]
-    if any(source in names and target in names for source, target in ENDS) or not {*WEIGHTS}.isdisjoint(names[2:]):
+    if any(source in names and target in names for source, target in ENDS) or not {
+        *WEIGHTS
+    }.isdisjoint(names[2:]):
         return True
     words = [k for k, cell in enumerate(first) if cell.strip()[:1].isalpha()]
     ends = find_ends(len(first), lambda column: distinct_values(rest, column))
-    if any(mostly_numbers(rest, k) or holds_quantities(distinct_values(rest, k)) for k in words if k not in ends):
+    if any(
+        mostly_numbers(rest, k) or holds_quantities(distinct_values(rest, k))
+        for k in words
+        if k not in ends
+    ):
         return True
     return len(first) > 1 and all(k in words and mostly_numbers(rest, k) for k in ends)
 
 
 def may_be_header(table: Table) -> bool:
-    """Whether the first row may name the columns, for all that these rows tell: no cell of it occurs again below it."""
+    """Whether the first row may name the columns, for all that these rows tell: no cell of it
+    occurs again below it.
+    """
     first, rest = [cell.strip() for cell in table[0]], table[1:]
     return not any(
-        holds_quantities([cell]) or cell in distinct_values(rest, column) for column, cell in enumerate(first)
+        holds_quantities([cell]) or cell in distinct_values(rest, column)
+        for column, cell in enumerate(first)
     )
 
 

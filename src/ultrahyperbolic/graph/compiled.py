@@ -1,6 +1,8 @@
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 # (numba infers the types when it compiles)
-"""The long loops over a large edge list, compiled, without the interpreter's lock so that threads run several."""
+"""The long loops over a large edge list, compiled, without the interpreter's lock so that threads
+run several.
+"""
 
 import numba
 import numpy as np
@@ -23,8 +25,15 @@ _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 @_jit
 def _decimal(text, start, end, point):
-    """The number that digits, and perhaps a decimal ``point`` among them, write; NaN for any other text."""
-    if end - start > _EXACT_DIGITS or start == end or text[start] == point or text[end - _ONE] == point:
+    """The number that digits, and perhaps a decimal ``point`` among them, write; NaN for any other
+    text.
+    """
+    if (
+        end - start > _EXACT_DIGITS
+        or start == end
+        or text[start] == point
+        or text[end - _ONE] == point
+    ):
         return np.nan
     digits, decimals, points = np.int64(0), 0, 0
     while start < end:
@@ -42,10 +51,12 @@ def _decimal(text, start, end, point):
 
 @_jit
 def split_lines(text, delimiter, width, first, second, third, point, spans, weights):
-    """Where the ids in columns ``first`` and ``second`` begin and end [2, 2, rows], and the weights in ``third``.
+    """Where the ids in columns ``first`` and ``second`` begin and end [2, 2, rows], and the weights
+    in ``third``.
 
-    Returns the number of rows, or -1 where a line is not plain: other columns, other numbers, control characters.
-    ``text`` ends with a line break, ``third`` is -1 where there are no weights, and ``point`` stands before decimals.
+    Returns the number of rows, or -1 where a line is not plain: other columns, other numbers,
+    control characters. ``text`` ends with a line break, ``third`` is -1 where there are no weights,
+    and ``point`` stands before decimals.
     """
     row, at = 0, np.uint64(0)  # an index without a sign is not looked at for being negative
     while at < np.uint64(len(text)):
@@ -73,7 +84,8 @@ def split_lines(text, delimiter, width, first, second, third, point, spans, weig
 
 @_jit
 def make_keys(text, words, starts, ends, column, keys):
-    """Two words for each id of a column, ``keys`` [rows, 2, 2]: the id and its length, or a hash; whether there is one.
+    """Two words for each id of a column, ``keys`` [rows, 2, 2]: the id and its length, or a hash;
+    whether there is one.
 
     ``words`` are those that begin at each byte of the text.
     """
@@ -100,7 +112,10 @@ def make_keys(text, words, starts, ends, column, keys):
             elif length < 8:
                 low = words[start] & ((_ONE << np.uint64(8 * length)) - _ONE)
             else:
-                low, high = words[start], words[start + 8] & ((_ONE << np.uint64(8 * length - 64)) - _ONE)
+                low, high = (
+                    words[start],
+                    words[start + 8] & ((_ONE << np.uint64(8 * length - 64)) - _ONE),
+                )
             high |= np.uint64(length) << _TOP
         keys[row, column, 0], keys[row, column, 1] = low, high
     return hashed
@@ -133,7 +148,9 @@ def _are_equal(one, other):
 
 @_jit
 def _slot_of_long(k, slot, keys, table, fresh, before, texts):
-    """The slot of a long id, from the first with its hash on: others may share it, so their bytes are compared."""
+    """The slot of a long id, from the first with its hash on: others may share it, so their bytes
+    are compared.
+    """
     (first, second, known, offsets), mask = texts, np.uint64(len(table) - 1)
     while table[slot, 2] != 0:
         if table[slot, 0] == keys[k, 0] and table[slot, 1] == keys[k, 1]:
@@ -150,10 +167,12 @@ def _slot_of_long(k, slot, keys, table, fresh, before, texts):
 
 @_jit
 def number_keys(keys, table, used, codes, fresh, texts):
-    """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns how many are known.
+    """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns
+    how many are known.
 
-    ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its number from 1.
-    ``texts`` are the ids of these rows and the bytes and ends of the known ones, or ``None`` where no key is a hash.
+    ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its
+    number from 1. ``texts`` are the ids of these rows and the bytes and ends of the known ones, or
+    ``None`` where no key is a hash.
     """
     before, mask = used, np.uint64(len(table) - 1)
     for k in range(len(keys)):
@@ -208,8 +227,12 @@ def count_rows(first, second, node_bits, bucket_shift, counts):
 
 
 @_jit
-def deal_rows(first, second, weights, node_bits, bucket_shift, place_bits, begins, places, packed, dealt):
-    """Write each row and its weight to its bucket: the rest of its pair, whether it is reversed, its place there."""
+def deal_rows(
+    first, second, weights, node_bits, bucket_shift, place_bits, begins, places, packed, dealt
+):
+    """Write each row and its weight to its bucket: the rest of its pair, whether it is reversed,
+    its place there.
+    """
     rest = (np.int64(1) << bucket_shift) - 1
     for row in range(len(first)):
         i, j = first[row], second[row]
@@ -224,7 +247,9 @@ def deal_rows(first, second, weights, node_bits, bucket_shift, place_bits, begin
 
 @_jit
 def sort_buckets(packed, spare, cuts, place_bits, key_bits, pairs):
-    """Sort each bucket by its keys, digit by digit; rows of one key stay in order. ``pairs`` counts its edges."""
+    """Sort each bucket by its keys, digit by digit; rows of one key stay in order. ``pairs`` counts
+    its edges.
+    """
     counts = np.empty(_DIGITS + 1, dtype=np.int64)
     for bucket in range(len(cuts) - 1):
         rows = packed[cuts[bucket] : cuts[bucket + 1]]
@@ -264,12 +289,19 @@ def _merge_one_way(packed, k, place_bits, weights, rule):
 
 
 @_jit
-def merge_buckets(packed, weights, cuts, first_bucket, bucket_shift, node_bits, place_bits, rule, edges, merged):
-    """The edges of sorted buckets and their weights. Returns how many pairs go both ways, and with one weight."""
+def merge_buckets(
+    packed, weights, cuts, first_bucket, bucket_shift, node_bits, place_bits, rule, edges, merged
+):
+    """The edges of sorted buckets and their weights. Returns how many pairs go both ways, and with
+    one weight.
+    """
     place, node = (np.int64(1) << place_bits) - 1, (np.int64(1) << node_bits) - 1
     out = both = even = 0
     for bucket in range(len(cuts) - 1):
-        rows, values = packed[cuts[bucket] : cuts[bucket + 1]], weights[cuts[bucket] : cuts[bucket + 1]]
+        rows, values = (
+            packed[cuts[bucket] : cuts[bucket + 1]],
+            weights[cuts[bucket] : cuts[bucket + 1]],
+        )
         k = 0
         while k < len(rows):
             begin, pair = rows[k] & place, rows[k] >> (place_bits + 1)

@@ -17,9 +17,12 @@ _SAMPLE = 256 << 10  # bytes
 _DELIMITERS = ("\t", ",", ";", "|")
 LABEL_NAMES = ("label", "name", "title")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
-# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
-# first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
-_BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
+# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run
+# of blanks. The first is matched too so that blanks in quotes are left alone, and at length, for
+# each match takes time and memory.
+_BLANKS = re.compile(
+    rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+'
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Dialect:
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
     point: str = "."  # before the decimals of weights
     encoding: str | None = None  # of the file, where it is not UTF-8
-    first_row: Sequence[str] | None = None  # where it may be a header, which only the whole file can tell
+    first_row: Sequence[str] | None = (
+        None  # where it may be a header, which only the whole file can tell
+    )
 
     @property
     def separator(self) -> str:
@@ -56,13 +61,16 @@ def sniff(
 ) -> Dialect:
     """How the file writes its table, from its first lines and what the caller says.
 
-    A first row that has all ``names`` of columns which the caller gives is a header. In a list of ``nodes`` whitespace
-    does not divide, and one column is enough.
+    A first row that has all ``names`` of columns which the caller gives is a header. In a list of
+    ``nodes`` whitespace does not divide, and one column is enough.
     """
-    is_character = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
+    is_character = delimiter is None or (
+        len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
+    )
     if not is_character and delimiter != WHITESPACE:
         raise GraphError(
-            f"delimiter must be one character or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote"
+            f"delimiter must be one character or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, "
+            "no quote"
         )
     with open_bytes(path, encoding) as stream:
         sample = stream.read(_SAMPLE)
@@ -84,7 +92,9 @@ def sniff(
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
     if not tables and any("\r" in line for line in lines):
-        raise GraphError(f"{path}: lines end in carriage returns alone: save it with line feeds (LF or CRLF)")
+        raise GraphError(
+            f"{path}: lines end in carriage returns alone: save it with line feeds (LF or CRLF)"
+        )
     if not tables:
         raise GraphError(f"{path}: not an edge list: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
@@ -94,7 +104,9 @@ def sniff(
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
     if (widest := max(map(len, table))) > COLUMNS:
-        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: not an edge list")
+        raise GraphError(
+            f"{path}: {widest} columns or more, and at most {COLUMNS} are read: not an edge list"
+        )
     first_row = [cell.strip() for cell in table[0]]
     is_open = False
     if header is None:
@@ -111,7 +123,9 @@ def sniff(
         path,
         delimiter,
         comments,
-        width=len(first_row) if header and len(first_row) in widths else widths.most_common(1)[0][0],
+        width=len(first_row)
+        if header and len(first_row) in widths
+        else widths.most_common(1)[0][0],
         quoted=b'"' in sample,
         header=first_row if header else None,
         sample=body,
@@ -120,14 +134,21 @@ def sniff(
     )
     if header and len(table[0]) != dialect.width:
         line, names = next(records(dialect))
-        raise GraphError(f"{path}, line {line}: the header has {len(names)} columns, the rows have {dialect.width}")
+        raise GraphError(
+            f"{path}, line {line}: the header has {len(names)} columns, the rows have "
+            f"{dialect.width}"
+        )
     return dialect
 
 
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
-    """The lines of the sample that are no comments and not empty; the last only if it is complete."""
+    """The lines of the sample that are no comments and not empty; the last only if it is
+    complete.
+    """
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise GraphError(f"{path}: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)")
+        raise GraphError(
+            f"{path}: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)"
+        )
     if b"\0" in sample:
         raise GraphError(f"{path}: not a text file, nor Parquet, GraphML or Matrix Market")
     lines = sample.removeprefix(BYTE_ORDER_MARK).split(b"\n")
@@ -146,7 +167,9 @@ def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def _regularity(delimiter: str, table: Table) -> tuple[float, bool, bool, int]:
-    """What speaks for a delimiter: most lines have one number of columns; then a tab, then a sign, then columns."""
+    """What speaks for a delimiter: most lines have one number of columns; then a tab, then a sign,
+    then columns.
+    """
     widths = Counter(len(row) for row in table if len(row) > 1)
     if not widths:
         return (0.0, False, False, 0)
@@ -155,16 +178,20 @@ def _regularity(delimiter: str, table: Table) -> tuple[float, bool, bool, int]:
 
 
 def place_of_row(dialect: Dialect, row: int) -> str:
-    """The file and the line, counted from 1, on which a row of the table begins. Slow, for messages."""
+    """The file and the line, counted from 1, on which a row of the table begins. Slow, for
+    messages.
+    """
     first = 0 if dialect.header is None else -1
     line = next((line for k, (line, _) in enumerate(records(dialect), first) if k == row), None)
     return dialect.path if line is None else f"{dialect.path}, line {line}"
 
 
 def records(dialect: Dialect, *, single_lines: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the file, header included, each with the line on which it begins. Slow, for messages.
+    """The rows of the file, header included, each with the line on which it begins. Slow, for
+    messages.
 
-    With ``single_lines`` a row ends with its line, so that a quote that is left open spoils no other.
+    With ``single_lines`` a row ends with its line, so that a quote that is left open spoils no
+    other.
     """
     pulled: list[int] = []
     pattern = comment_pattern(dialect.comments)

@@ -1,10 +1,12 @@
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 # (numba infers the types when it compiles)
-"""Sparse elimination of the nodes of a resistor network, and the way back to the diagonal of the inverse.
+"""Sparse elimination of the nodes of a resistor network, and the way back to the diagonal of the
+inverse.
 
-A node v with ties of weights w_u, whose sum is s, is replaced by ties w_u w_u' / s between its neighbours: star-mesh
-transformation, or Gaussian elimination of the Laplacian. Nothing is ever subtracted, so that small weights beside large
-ones keep their digits (Grassmann, Taksar & Heyman, 1985).
+A node v with ties of weights w_u, whose sum is s, is replaced by ties w_u w_u' / s between its
+neighbours: star-mesh transformation, or Gaussian elimination of the Laplacian. Nothing is ever
+subtracted, so that small weights beside large ones keep their digits (Grassmann, Taksar & Heyman,
+1985).
 """
 
 from typing import NamedTuple
@@ -18,14 +20,17 @@ from ..arrays import Bools, Floats, Ints, positions_in
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 _DENSE = 8
-"""Nodes are eliminated while the least degree is below this part of the nodes that are left: then a dense matrix is
-faster."""
+"""Nodes are eliminated while the least degree is below this part of the nodes that are left: then a
+dense matrix is faster.
+"""
 _PENDING = 8
 """Ties that are appended to a list are merged into it when they exceed this part of it."""
 
 
 class Elimination(NamedTuple):
-    """Eliminated nodes, and for every node the list of its ties, as it was when it was eliminated."""
+    """Eliminated nodes, and for every node the list of its ties, as it was when it was
+    eliminated.
+    """
 
     heads: NDArray[np.int32]
     weights: Floats
@@ -41,27 +46,43 @@ class Elimination(NamedTuple):
     def ties_of(self, nodes: Ints) -> tuple[Ints, Floats]:
         """The lists of some nodes, one after the other."""
         length = self.length[nodes]
-        listed = np.repeat(self.start[nodes] - np.cumsum(length) + length, length) + np.arange(length.sum())
+        listed = np.repeat(self.start[nodes] - np.cumsum(length) + length, length) + np.arange(
+            length.sum()
+        )
         return self.heads[listed].astype(np.int64), self.weights[listed]
 
 
-def eliminate(offsets: Ints, neighbors: Ints, weights: Floats, is_ground: Bools, budget: int) -> Elimination:
+def eliminate(
+    offsets: Ints, neighbors: Ints, weights: Floats, is_ground: Bools, budget: int
+) -> Elimination:
     """Eliminate nodes of few ties, never the grounds [n], until what is left is dense.
 
-    The ties of node i are those from ``offsets[i]`` to ``offsets[i + 1]``. Stops early where all lists together exceed
-    the ``budget`` of entries: too many nodes are left then.
+    The ties of node i are those from ``offsets[i]`` to ``offsets[i + 1]``. Stops early where all
+    lists together exceed the ``budget`` of entries: too many nodes are left then.
     """
     n, length = len(is_ground), np.diff(offsets)
     is_core, order = np.ones(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
     heads, values, done = _eliminate(
-        neighbors.astype(np.int32), weights.copy(), start := offsets[:-1].copy(), length, length.copy(), length.copy(),
-        length.copy(), is_ground, is_core, order, np.full((4, n + 1), -1), n - int(is_ground.sum()), budget,
-    )  # fmt: skip
+        neighbors.astype(np.int32),
+        weights.copy(),
+        start := offsets[:-1].copy(),
+        length,
+        length.copy(),
+        length.copy(),
+        length.copy(),
+        is_ground,
+        is_core,
+        order,
+        np.full((4, n + 1), -1),
+        n - int(is_ground.sum()),
+        budget,
+    )
     return Elimination(heads, values, start, length, order[:done], is_core)
 
 
 def substitute(parts: Elimination, core: Ints, inverse: Floats) -> tuple[Floats, Floats]:
-    """The diagonal of the inverse of the whole Laplacian, and its row sums, [n] each, from the ``inverse`` [k, k].
+    """The diagonal of the inverse of the whole Laplacian, and its row sums, [n] each, from the
+    ``inverse`` [k, k].
 
     The inverse is that for the nodes ``core`` [k], which are left.
     """
@@ -95,7 +116,9 @@ def _unlink(v, degree, first, following, before):
 
 @_jit
 def _merged(heads, weights, begin, stop, is_core, place):
-    """Add up ties to the same node and drop those to eliminated ones, in place: how many are left."""
+    """Add up ties to the same node and drop those to eliminated ones, in place: how many are
+    left.
+    """
     kept = begin
     for k in range(begin, stop):
         u = heads[k]
@@ -121,11 +144,26 @@ def _grown(values, size):
 
 
 @_jit
-def _eliminate(heads, weights, start, length, room, exact, degree, is_ground, is_core, order, scratch, left, budget):
-    """Eliminate in place, but for ``heads`` and ``weights``, which grow: these, and how many nodes were eliminated.
+def _eliminate(
+    heads,
+    weights,
+    start,
+    length,
+    room,
+    exact,
+    degree,
+    is_ground,
+    is_core,
+    order,
+    scratch,
+    left,
+    budget,
+):
+    """Eliminate in place, but for ``heads`` and ``weights``, which grow: these, and how many nodes
+    were eliminated.
 
-    ``room`` [n] is that of the lists, ``exact`` [n] their length when ties to one node were last added up, and
-    ``degree`` [n] bounds the number of neighbours.
+    ``room`` [n] is that of the lists, ``exact`` [n] their length when ties to one node were last
+    added up, and ``degree`` [n] bounds the number of neighbours.
     """
     place, first, following, before = scratch
     end = total = len(heads)
@@ -190,7 +228,9 @@ def _eliminate(heads, weights, start, length, room, exact, degree, is_ground, is
 
 @_jit
 def _forward(heads, weights, start, length, order, currents):
-    """Pass the currents [n] that enter at the nodes on to the neighbours of each eliminated node in its turn."""
+    """Pass the currents [n] that enter at the nodes on to the neighbours of each eliminated node in
+    its turn.
+    """
     for v in order:
         strength = 0.0
         for k in range(start[v], start[v] + length[v]):
@@ -200,8 +240,11 @@ def _forward(heads, weights, start, length, order, currents):
 
 
 @_jit
-def _back(heads, weights, start, length, order, is_core, place, inverse, currents, entries, scratch, found):
-    """Fill in the diagonal of the inverse and the potentials that the currents make: ``found`` [2, n].
+def _back(
+    heads, weights, start, length, order, is_core, place, inverse, currents, entries, scratch, found
+):
+    """Fill in the diagonal of the inverse and the potentials that the currents make: ``found`` [2,
+    n].
 
     ``entries`` has room for the inverse at each tie of an eliminated node.
     """

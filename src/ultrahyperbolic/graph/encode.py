@@ -1,4 +1,6 @@
-"""From ids to positions: integers in the order in which the ids first appear; and rows from tables of Arrow."""
+"""From ids to positions: integers in the order in which the ids first appear; and rows from tables
+of Arrow.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +26,9 @@ Codes = NDArray[np.int32]
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 Part = tuple[pa.Array, pa.Array, Floats | None]
-"""Some rows of a table: the ids of both ends, of one type and without nulls, and the weights or ``None``."""
+"""Some rows of a table: the ids of both ends, of one type and without nulls, and the weights or
+``None``.
+"""
 
 
 class Encoded(NamedTuple):
@@ -37,7 +41,9 @@ class Encoded(NamedTuple):
 
 
 def encode_ends(parts: Iterable[Part]) -> Encoded:
-    """Positions of both ends; of many rows whose ids are text or whole numbers only some are in memory at a time."""
+    """Positions of both ends; of many rows whose ids are text or whole numbers only some are in
+    memory at a time.
+    """
     parts = iter(parts)
     held: list[Part] = []
     count = 0
@@ -48,20 +54,35 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
             every = chain(held, parts)
             if pa.types.is_int64(part[0].type):
                 return _number_integers(every)
-            return number_blocks(every, lambda ends: Block(texts_of_arrow(ends[0]), texts_of_arrow(ends[1]), ends[2]))
+            return number_blocks(
+                every, lambda ends: Block(texts_of_arrow(ends[0]), texts_of_arrow(ends[1]), ends[2])
+            )
     if not count:
-        return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
+        return Encoded(
+            np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string())
+        )
     # Ids of any type, by Arrow's dictionary.
-    both = pa.chunked_array([part[end] for end in (0, 1) for part in held]).dictionary_encode().unify_dictionaries()
+    both = (
+        pa.chunked_array([part[end] for end in (0, 1) for part in held])
+        .dictionary_encode()
+        .unify_dictionaries()
+    )
     ids = both.chunk(0).dictionary
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in both.chunks]).astype(np.int64).reshape(2, -1)
+    codes = (
+        np.concatenate([chunk.indices.to_numpy() for chunk in both.chunks])
+        .astype(np.int64)
+        .reshape(2, -1)
+    )
     appearance = np.empty(len(ids), dtype=np.int64)
-    # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
+    # Of repeated positions numpy keeps the last write, so running backwards keeps the first
+    # appearance.
     appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
     weights = [some for *_, some in held if some is not None]
     first, second = positions_in(order)[codes]
-    return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
+    return Encoded(
+        first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order))
+    )
 
 
 class Texts(NamedTuple):
@@ -81,7 +102,9 @@ class Block(NamedTuple):
 
 
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
-    """Positions of ids that are text: blocks are loaded on all cores, and numbered in order while more are read."""
+    """Positions of ids that are text: blocks are loaded on all cores, and numbered in order while
+    more are read.
+    """
     from . import compiled
 
     ids = _Numbered()
@@ -136,7 +159,9 @@ def _joined(parts: list[tuple[Codes, Floats | None]], ids: pa.Array) -> Encoded:
 def texts_of_arrow(strings: pa.StringArray) -> Texts:
     """The ids in an Arrow array of strings without nulls."""
     _, offset_buffer, text = strings.buffers()
-    offsets = np.frombuffer(offset_buffer or bytes(4), dtype=np.int32)[strings.offset :][: len(strings) + 1]
+    offsets = np.frombuffer(offset_buffer or bytes(4), dtype=np.int32)[strings.offset :][
+        : len(strings) + 1
+    ]
     texts = Texts(np.frombuffer(text or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
     for part in texts:
         part.flags.writeable = False  # what is compiled for one kind of array serves all
@@ -153,10 +178,15 @@ class _Numbered:
         self._table = np.zeros((1 << 19, 3), dtype=np.uint64)
         self._count = 0
         # The bytes of the ids, and where each ends after the first 0: both have room for more.
-        self._text, self._offsets = np.empty(1 << 16, dtype=np.uint8), np.zeros(1 << 12, dtype=np.int32)
+        self._text, self._offsets = (
+            np.empty(1 << 16, dtype=np.uint8),
+            np.zeros(1 << 12, dtype=np.int32),
+        )
 
     def number(self, keys: Words, texts: tuple[Texts, Texts] | None = None) -> tuple[Codes, Codes]:
-        """The numbers [rows, 2] of keys [2 · rows, 2], and which of them are new; ``texts`` where some are hashes."""
+        """The numbers [rows, 2] of keys [2 · rows, 2], and which of them are new; ``texts`` where
+        some are hashes.
+        """
         size = len(self._table)
         while 2 * size < 3 * (self._count + len(keys)):  # two thirds of the table may be full
             size *= 4
@@ -177,14 +207,18 @@ class _Numbered:
         before = self._count
         codes, fresh = self.number(keys, (first, second) if is_hashed else None)
         rows, is_second = np.divmod(fresh, 2)
-        lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (second, first)))
+        lengths = np.where(
+            is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (second, first))
+        )
         ends = int(self._offsets[before]) + np.cumsum(lengths, dtype=np.int64)
         if len(ends) and ends[-1] > np.iinfo(np.int32).max:
             raise MemoryError("the ids are more than 2 GiB of text")
         self._offsets = _with_room(self._offsets, self._count + 1)
         self._offsets[before + 1 : self._count + 1] = ends
         self._text = _with_room(self._text, int(self._offsets[self._count]))
-        self._loops.copy_ids(first, second, fresh, self._offsets[before : self._count + 1], self._text)
+        self._loops.copy_ids(
+            first, second, fresh, self._offsets[before : self._count + 1], self._text
+        )
         return codes
 
     def texts(self) -> pa.StringArray:
@@ -202,11 +236,15 @@ def _with_room(values: NDArray[Room], size: int) -> NDArray[Room]:
 def choose_arrow_columns(
     schema: pa.Schema, values: Callable[[int], Sequence[object]], wanted: Wanted, where: str
 ) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight in an Arrow schema; ``values`` are those of `choose_columns`."""
+    """Positions of source, target and weight in an Arrow schema; ``values`` are those of
+    `choose_columns`.
+    """
 
     def is_numeric(k: int) -> bool:
         kind = schema.field(k).type
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+        return bool(
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        )
 
     return choose_columns(schema.names, len(schema), is_numeric, values, wanted, where)
 
@@ -214,17 +252,25 @@ def choose_arrow_columns(
 def arrow_values(column: pa.ChunkedArray) -> list[object]:
     """The distinct values of an Arrow column, as far as they can be compared."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if not (
+        pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ):
         return []
     return [value for value in column.unique().to_pylist() if value is not None]
 
 
 def rows_of_arrow(batches: Iterable[pa.RecordBatch], where: str) -> EdgeRows:
-    """Rows from batches of a table whose columns are the ids of both ends and, if there is a third, the weights."""
+    """Rows from batches of a table whose columns are the ids of both ends and, if there is a third,
+    the weights.
+    """
     i, j, weights, ids = encode_ends(_checked(batches, where))
     is_lazy = pa.types.is_string(ids.type) or pa.types.is_int64(ids.type)
     return EdgeRows(
-        i, j, weights, NodeIds(ids if is_lazy else ids.to_pylist()), lambda row: f"{where}, row {row} (from 0)"
+        i,
+        j,
+        weights,
+        NodeIds(ids if is_lazy else ids.to_pylist()),
+        lambda row: f"{where}, row {row} (from 0)",
     )
 
 
@@ -233,7 +279,10 @@ def _checked(batches: Iterable[pa.RecordBatch], where: str) -> Iterator[Part]:
     for batch in batches:
         first, second = _plain_column(batch.column(0)), _plain_column(batch.column(1))
         if first.type != second.type:
-            raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
+            raise GraphError(
+                f"{where}: source ids are {first.type}, target ids {second.type}: give both one "
+                "type"
+            )
         missing = pc.or_(first.is_null(nan_is_null=True), second.is_null(nan_is_null=True))
         if missing.true_count:
             row = pc.index(missing, True).as_py()
@@ -243,14 +292,21 @@ def _checked(batches: Iterable[pa.RecordBatch], where: str) -> Iterator[Part]:
         if batch.num_columns > 2:
             try:
                 weights = batch.column(2).cast(pa.float64()).to_numpy(zero_copy_only=False)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # values, or a type, that Arrow makes no numbers of
-                raise GraphError(f"{where}: the weights are {batch.column(2).type}, no numbers") from None
+            except (
+                pa.ArrowInvalid,
+                pa.ArrowNotImplementedError,
+            ):  # values, or a type, that Arrow makes no numbers of
+                raise GraphError(
+                    f"{where}: the weights are {batch.column(2).type}, no numbers"
+                ) from None
         rows += len(first)
         yield first, second, weights
 
 
 def _plain_column(column: pa.Array) -> pa.Array:
-    """A column without dictionaries, and with one type for all text and one for all whole numbers."""
+    """A column without dictionaries, and with one type for all text and one for all whole
+    numbers.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

@@ -10,7 +10,8 @@ COLUMNS = 10_000
 ID = 64 << 10  # bytes of an id
 MATRIX_ROWS = 1_000_000  # of a matrix, and one more for each byte of its file
 DEPTH = 100  # elements of XML within each other
-OBJECTS = 4  # the part of a compressed file's limit that is left to formats whose content is held as objects
+# the part of a compressed file's limit that is left to formats whose content is held as objects
+OBJECTS = 4
 
 _SMALL, _OF_SMALL, _EXPANSION = 1 << 20, 16 << 20, 64
 
@@ -25,7 +26,8 @@ def most_bytes(size: int) -> int:
 
 
 def most_rows(size: int) -> int:
-    """How many rows a file of ``size`` bytes may declare, which a format that packs its rows need not spell out.
+    """How many rows a file of ``size`` bytes may declare, which a format that packs its rows need
+    not spell out.
 
     >>> most_rows(1000)
     4194304
@@ -37,7 +39,8 @@ _LONGEST = 1000  # characters of a message
 
 
 class GraphError(ValueError):
-    r"""A graph that cannot be read, built or used. The message is one line: what, where, why and what to do.
+    r"""A graph that cannot be read, built or used. The message is one line: what, where, why and
+    what to do.
 
     >>> str(GraphError("two\nlines")), len(str(GraphError("x" * 10**6)))
     ('two lines', 1000)
@@ -51,14 +54,16 @@ class GraphError(ValueError):
 
 
 def need(module: str, purpose: str) -> ModuleType:
-    """The optional ``module``, imported now; where it is missing, an ``ImportError`` that says what needs it.
+    """The optional ``module``, imported now; where it is missing, an ``ImportError`` that says what
+    needs it.
 
     >>> need("json", "this example").dumps([1])
     '[1]'
     >>> need("no_such_library", "this example")
     Traceback (most recent call last):
         ...
-    ImportError: this example needs no_such_library, which is not installed: pip install no_such_library
+    ImportError: this example needs no_such_library, which is not installed: pip install
+    no_such_library
     """
     try:
         return importlib.import_module(module)
@@ -66,18 +71,24 @@ def need(module: str, purpose: str) -> ModuleType:
         package = module.partition(".")[0]
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None
+        raise ImportError(
+            f"{purpose} needs {package}, which is not installed: pip install {package}"
+        ) from None
 
 
 @contextmanager
 def naming_damage(what: str, passed: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
+    """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything
+    but ``passed``.
+    """
     kept: tuple[type[Exception], ...] = (GraphError, *passed)
     try:
         yield
     except kept:
         raise
     except Exception as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
+        reason = (
+            "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
+        )
         reason = reason.rpartition(" is damaged: ")[2] or type(error).__name__
         raise GraphError(f"{what} is damaged: {reason}") from None

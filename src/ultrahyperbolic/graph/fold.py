@@ -1,4 +1,6 @@
-"""From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices become."""
+"""From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices
+become.
+"""
 
 import os
 from collections.abc import Mapping
@@ -12,12 +14,16 @@ from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
 from .rows import EdgeRows, Kind, Policies, Repeated, without_rounding
 
-_BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
+_BUCKET_BITS = (
+    13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
+)
 
 
 @dataclass(frozen=True)
 class Merged:
-    """Edges [m, 2] with i < j, sorted, and what was found on the way; a weight is that of both directions together."""
+    """Edges [m, 2] with i < j, sorted, and what was found on the way; a weight is that of both
+    directions together.
+    """
 
     edges: Ints
     weights: Floats
@@ -25,36 +31,51 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
-    ways: Floats | None = None  # [m, 2] the weights from i to j and back, 0 for no tie, where that was looked at
+    ways: Floats | None = (
+        None  # [m, 2] the weights from i to j and back, 0 for no tie, where that was looked at
+    )
 
     @property
     def once(self) -> bool:
-        """Whether every pair is given both ways with one weight: a list of both, or a symmetric matrix."""
+        """Whether every pair is given both ways with one weight: a list of both, or a symmetric
+        matrix.
+        """
         return self.both_equal == len(self.edges)
 
 
-def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
-    """Merge many rows on all cores by ``rule``, which is ``"sum"``, ``"max"`` or (anything else) the first of them.
+def merge_rows(
+    first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str
+) -> Merged | None:
+    """Merge many rows on all cores by ``rule``, which is ``"sum"``, ``"max"`` or (anything else)
+    the first of them.
 
-    They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.
+    They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is
+    sorted and merged apart.
     Returns ``None`` where 64 bits cannot hold a row.
     """
     from . import compiled
 
     first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
     weights = np.ascontiguousarray(weights).view()
-    weights.flags.writeable = False  # as columns of a table are: what is compiled for one layout serves all
+    weights.flags.writeable = (
+        False  # as columns of a table are: what is compiled for one layout serves all
+    )
     threads = os.cpu_count() or 1
     node_bits = max(n_nodes - 1, 1).bit_length()
     top_bits = min(max(len(first).bit_length() - _BUCKET_BITS, 1), 2 * node_bits)
     shift, buckets = 2 * node_bits - top_bits, 1 << top_bits
     code = {"sum": compiled.SUM, "max": compiled.MAX}.get(rule, compiled.FIRST)
     with ThreadPoolExecutor(threads) as pool:
-        parts = [slice(len(first) * k // threads, len(first) * (k + 1) // threads) for k in range(threads)]
+        parts = [
+            slice(len(first) * k // threads, len(first) * (k + 1) // threads)
+            for k in range(threads)
+        ]
         sizes = np.zeros((threads, buckets), dtype=np.int64)
 
         def count(k: int) -> int:
-            return int(compiled.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k]))
+            return int(
+                compiled.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k])
+            )
 
         self_loops = sum(pool.map(count, range(threads)))
         cuts = np.concatenate(([0], np.cumsum(sizes.sum(axis=0))))
@@ -117,24 +138,37 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
     """The note on a graph whose directions were dropped, or ``None``.
 
     >>> said_of_directions("mails.graphml", {"asymmetric_pairs_summed": 3})
-    'mails.graphml: directions dropped, asymmetric pairs summed: 3; directed=True (--directed) keeps them'
+    'mails.graphml: directions dropped, asymmetric pairs summed: 3; directed=True (--directed) keeps
+    them'
     """
     policy = "asymmetric_pairs_summed"
     kept = "directed=True (--directed) keeps them"
-    return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}; {kept}" if policy in policies else None
+    return (
+        f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}; {kept}"
+        if policy in policies
+        else None
+    )
 
 
-def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, Floats | None, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted, and their weights [m]; and how often each policy was applied.
+def fold(
+    rows: EdgeRows, kind: Kind, rules: Policies
+) -> tuple[Ints, Floats, Floats | None, dict[str, int]]:
+    """The edges [m, 2] with i < j, sorted, and their weights [m]; and how often each policy was
+    applied.
 
     With ``directed`` rules also the weights [m, 2] from i to j and back, 0 for no tie.
     """
     _check_weights(rows)
     if rules.directed:
         if kind == "undirected":
-            raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
+            raise GraphError(
+                "the graph is undirected, and directed=True (--directed) reads directions: leave "
+                "it out"
+            )
         kind, rules = "matrix", replace(rules, asymmetric="sum")
-    merged = _merge_many(rows, kind, rules) if len(rows.first) >= _MANY and not rules.directed else None
+    merged = (
+        _merge_many(rows, kind, rules) if len(rows.first) >= _MANY and not rules.directed else None
+    )
     if merged is None:
         merged = _merge_few(rows, kind, rules.repeated)
         _check_merged(rows, kind, rules, merged)
@@ -156,7 +190,8 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
     """Rows whose weights are distances d, with the strengths 1/d in their place."""
     if rows.weights is None:
         raise GraphError(
-            f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
+            f"{name}: there are no weights to be distances (weights_are_distances=True, "
+            "--weights-are-distances): "
             "name their column or attribute as weight"
         )
     with np.errstate(divide="ignore", over="ignore"):
@@ -165,10 +200,13 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise GraphError(
-            f"{_name(rows, row)}: the distance is {rows.weights[row]:g}; a distance must be a finite number above 0, "
+            f"{_name(rows, row)}: the distance is {rows.weights[row]:g}; a distance must be a "
+            "finite number above 0, "
             "for its tie gets the strength 1/d: correct the row or leave it out"
         )
-    return replace(rows, weights=strengths, counts=rows.counts | {"distances_inverted": len(strengths)})
+    return replace(
+        rows, weights=strengths, counts=rows.counts | {"distances_inverted": len(strengths)}
+    )
 
 
 def _check_weights(rows: EdgeRows) -> None:
@@ -180,9 +218,14 @@ def _check_weights(rows: EdgeRows) -> None:
         if weights.min() > 0 and weights.max() < np.inf:
             return
         row = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
-    advice = "leave the row out where there is no tie" if weights[row] == 0 else "correct the row or leave it out"
+    advice = (
+        "leave the row out where there is no tie"
+        if weights[row] == 0
+        else "correct the row or leave it out"
+    )
     raise GraphError(
-        f"{_name(rows, row)}: the weight is {weights[row]:g}; a weight is the strength of a tie, a finite number "
+        f"{_name(rows, row)}: the weight is {weights[row]:g}; a weight is the strength of a tie, "
+        "a finite number "
         f"above 0: {advice}"
     )
 
@@ -193,12 +236,16 @@ def _name(rows: EdgeRows, row: int) -> str:
 
 
 def _adds_inexactly(weights: Floats) -> bool:
-    """Whether sums of these weights may depend on the order of adding; of whole numbers they do not."""
+    """Whether sums of these weights may depend on the order of adding; of whole numbers they do
+    not.
+    """
     return bool((weights != np.floor(weights)).any())
 
 
 def _merge_many(rows: EdgeRows, kind: Kind, rules: Policies) -> Merged | None:
-    """Many rows merged by compiled loops; ``None`` without them, and where something must be refused."""
+    """Many rows merged by compiled loops; ``None`` without them, and where something must be
+    refused.
+    """
     repeated = rules.repeated
     if find_spec("numba") is None or (kind == "matrix" and repeated != "sum"):
         return None
@@ -223,12 +270,18 @@ def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
     keys = _keys(rows, is_directed=kind != "undirected")[given]
     weights = np.ones(len(given)) if rows.weights is None else rows.weights[given]
     order = np.argsort(keys, kind="stable")
-    if repeated == "sum" and _adds_inexactly(weights):  # in the order of the weights, whatever that of the rows
+    if repeated == "sum" and _adds_inexactly(
+        weights
+    ):  # in the order of the weights, whatever that of the rows
         order = np.lexsort((weights, keys))
     keys, weights = keys[order], weights[order]
     fresh = np.diff(keys, prepend=-1) > 0
     extra = np.flatnonzero(~fresh)
-    pairs, way, one_way = keys[fresh] >> 1, keys[fresh] & 1, weights[fresh]  # of each pair one direction or both
+    pairs, way, one_way = (
+        keys[fresh] >> 1,
+        keys[fresh] & 1,
+        weights[fresh],
+    )  # of each pair one direction or both
     head = extra - np.arange(1, len(extra) + 1)  # which of the fresh rows each extra one belongs to
     begins = np.diff(pairs, prepend=-1) > 0
     edge = np.cumsum(begins) - 1
@@ -251,7 +304,9 @@ def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
 
 
 def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
-    """[rows] twice the number of each row's pair of nodes, and one more where it is reversed and that matters."""
+    """[rows] twice the number of each row's pair of nodes, and one more where it is reversed and
+    that matters.
+    """
     keys = np.minimum(rows.first, rows.second) * len(rows.ids)
     keys += np.maximum(rows.first, rows.second)
     keys *= 2
@@ -268,14 +323,19 @@ def _refused(merged: Merged, kind: Kind, rules: Policies) -> bool:
 
 def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -> None:
     """Refuse edges given again, directions that differ, and sums that overflow."""
-    if _refused(merged, kind, rules) and rules.repeated == "error" and (merged.repeated or kind == "list"):
+    if (
+        _refused(merged, kind, rules)
+        and rules.repeated == "error"
+        and (merged.repeated or kind == "list")
+    ):
         keys = _keys(rows, is_directed=kind != "undirected" and merged.repeated > 0)
         given = np.flatnonzero(rows.first != rows.second)
         order = given[np.argsort(keys[given], kind="stable")]
         row = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
         earlier = int(np.flatnonzero(keys == keys[row])[0])
         raise GraphError(
-            f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and repeated='error' allows it "
+            f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and "
+            "repeated='error' allows it "
             "once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools = ~np.isfinite(merged.weights)
@@ -283,7 +343,8 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
     if _refused(merged, kind, rules) and merged.ways is not None:
         wrong = merged.ways[:, 0] != merged.ways[:, 1]
         reason = (
-            "the weight differs in the other direction and asymmetric='error' refuses that: make the matrix symmetric, "
+            "the weight differs in the other direction and asymmetric='error' refuses that: make "
+            "the matrix symmetric, "
             "or choose 'sum'"
         )
     if wrong.any():

@@ -44,10 +44,15 @@ _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the
 
 
 def check_file(path: str) -> None:
-    """Refuse what is no plain file: it is read more than once, and a pipe or a device need not end."""
+    """Refuse what is no plain file: it is read more than once, and a pipe or a device need not
+    end.
+    """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise GraphError(f"{path}: not a regular file: graphs are read more than once, so save it to a file first")
+        raise GraphError(
+            f"{path}: not a regular file: graphs are read more than once, so save it to a file "
+            "first"
+        )
 
 
 def refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
@@ -57,9 +62,14 @@ def refuse_options(path: str, format: str, options: Mapping[str, object]) -> Non
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update, *, skip_bad_rows: bool) -> Graph:
+def read_text(
+    dialect: Dialect, wanted: Wanted, rules: Policies, update: Update, *, skip_bad_rows: bool
+) -> Graph:
     """An edge list in text; ``update`` hears how many MiB were read."""
-    is_numeric, values = partial(mostly_numbers, dialect.sample), partial(distinct_values, dialect.sample)
+    is_numeric, values = (
+        partial(mostly_numbers, dialect.sample),
+        partial(distinct_values, dialect.sample),
+    )
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, is_numeric, values, wanted, dialect.path
     )
@@ -72,7 +82,9 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update,
         if bad:
             counts["bad_rows_skipped"] = len(bad)
             left = f"{len(bad)} bad row{'s' * (len(bad) != 1)} of {len(lines) + len(bad)}"
-            warnings.warn(f"{dialect.path}: {left} left out, the first on line {bad[0]}", stacklevel=3)
+            warnings.warn(
+                f"{dialect.path}: {left} left out, the first on line {bad[0]}", stacklevel=3
+            )
     else:
         (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, update)
         counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}
@@ -84,11 +96,14 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update,
     if (names := dialect.first_row) is not None and weights is None:
         once = np.bincount(i, minlength=len(ids)) + np.bincount(j, minlength=len(ids)) == 1
         alone = once[i] & once[j]
-        if alone[0] and 2 * int(alone[1:].sum()) < len(i) - 1:  # a header, whose names few ties are like
+        if (
+            alone[0] and 2 * int(alone[1:].sum()) < len(i) - 1
+        ):  # a header, whose names few ties are like
             dialect = replace(dialect, header=names)
             i, j, ids, lines = i[1:] - 2, j[1:] - 2, ids[2:], lines[1:]
             warnings.warn(
-                f"{dialect.path}: the first row, {names[first]!r} – {names[second]!r}, is taken for a header, as both "
+                f"{dialect.path}: the first row, {names[first]!r} – {names[second]!r}, is taken "
+                "for a header, as both "
                 "names occur in no other row; if it is a tie, say so (header=False, --no-header)",
                 stacklevel=3,
             )
@@ -97,7 +112,10 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, update: Update,
         return f"{dialect.path}, line {lines[row]}" if lines else place_of_row(dialect, row)
 
     lengths = pc.binary_length(ids).to_numpy()
-    for wrong, why in ((lengths == 0, "empty: give both ends of the tie"), (lengths > ID, _TOO_LONG)):
+    for wrong, why in (
+        (lengths == 0, "empty: give both ends of the tie"),
+        (lengths > ID, _TOO_LONG),
+    ):
         if wrong.any():
             raise GraphError(f"{place(int((wrong[i] | wrong[j]).argmax()))}: an id is {why}")
     rows = EdgeRows(i, j, weights, NodeIds(ids), place, counts)
@@ -132,32 +150,48 @@ def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
         rows = rows_of_arrow(batches(), path)
     except (pa.ArrowException, OverflowError) as error:
         raise GraphError(f"{path}: the columns cannot be ids: {error}") from None
-    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=path)
+    return Graph.from_rows(
+        rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=path
+    )
 
 
 def read_matrix(path: str, weight: Column | Literal[False] | None, rules: Policies) -> Graph:
     """Matrix Market."""
     if weight not in (None, False):
-        raise GraphError(f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False")
+        raise GraphError(
+            f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False"
+        )
     rows, kind = read_matrix_market(path, weighted=weight is None)
     # A position that is given again is summed, as the format has it.
     return Graph.from_rows(rows, kind=kind, rules=replace(rules, repeated="sum"), name=path)
 
 
 def read_network(
-    path: str, format: Format, encoding: str | None, weight: Column | Literal[False] | None, rules: Policies
+    path: str,
+    format: Format,
+    encoding: str | None,
+    weight: Column | Literal[False] | None,
+    rules: Policies,
 ) -> Graph:
     """GraphML, GML, GEXF and JSON, in which the weight is an attribute of edges."""
     if weight is not None and weight is not False and not isinstance(weight, str):
-        raise GraphError(f"{path}: in {format} weight is the name of an attribute, not a position: name it")
+        raise GraphError(
+            f"{path}: in {format} weight is the name of an attribute, not a position: name it"
+        )
     if format == "GraphML":
         rows, kind, labels = read_graphml(path, weight)
-        return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path)
+        return Graph.from_rows(
+            rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path
+        )
     graph = read_networkx_file(path, format, encoding)
-    return Graph.from_networkx(graph, weight=weight, label=label_attribute(graph), name=path, **asdict(rules))
+    return Graph.from_networkx(
+        graph, weight=weight, label=label_attribute(graph), name=path, **asdict(rules)
+    )
 
 
-def read_nodes(nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: str | None) -> NodeList:
+def read_nodes(
+    nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: str | None
+) -> NodeList:
     """Nodes from whatever a list of them may be given as."""
     if isinstance(nodes, (str, os.PathLike)):
         path = os.fspath(nodes)
@@ -167,7 +201,9 @@ def read_nodes(nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: s
         if is_parquet:
             table = read_parquet(path, lambda schema: schema.names)
             return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
-        dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
+        dialect = sniff(
+            path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True
+        )
         table, _ = read_columns(dialect, range(dialect.width))
         trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
         return _of_columns(dialect.header, trimmed, from_texts)
@@ -176,8 +212,13 @@ def read_nodes(nodes: str | os.PathLike[str] | Nodes, comments: str, encoding: s
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
     if hasattr(nodes, "iloc"):
         frame = cast("Any", nodes)
-        columns = [frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None) for k in range(frame.shape[1])]
-        return _of_columns([str(name) for name in frame.columns], [column.tolist() for column in columns])
+        columns = [
+            frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None)
+            for k in range(frame.shape[1])
+        ]
+        return _of_columns(
+            [str(name) for name in frame.columns], [column.tolist() for column in columns]
+        )
     return nodes, None
 
 
@@ -186,7 +227,9 @@ def _of_columns(
     columns: Sequence[Sequence[Any]],
     as_attribute: Callable[[Sequence[Any]], ArrayLike] = list,
 ) -> NodeList:
-    """The nodes of a table: ids first, labels in the column of such a name, else in the second; the rest attributes."""
+    """The nodes of a table: ids first, labels in the column of such a name, else in the second; the
+    rest attributes.
+    """
     if not columns:
         return [], None
     ids, *others = columns

@@ -29,23 +29,26 @@ if TYPE_CHECKING:
 class Graph(Adapters, BaseGraph):
     """A weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
-    A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
-    1 where none is given. Graphs come from `read_graph`, from `from_edges` and the other ``from_*``
-    constructors, or from `as_graph`, which takes whatever it is given.
+    A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite
+    number above 0, and 1 where none is given. Graphs come from `read_graph`, from `from_edges` and
+    the other ``from_*`` constructors, or from `as_graph`, which takes whatever it is given.
 
     Parameters
     ----------
     ids, labels, attributes
-        The node ids, in order; a label for some or all of them; further columns of the table of nodes, [n] by name.
+        The node ids, in order; a label for some or all of them; further columns of the table of
+        nodes, [n] by name.
     edges, weights
-        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each tie once, and the weight [m] of each.
+        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each tie once, and the
+        weight [m] of each.
     directions
-        Of a directed graph [m, 2] the weight from i to j and that from j to i, which add up to the weight of the tie;
-        0 for no tie. ``None``: ties have no direction.
+        Of a directed graph [m, 2] the weight from i to j and that from j to i, which add up to the
+        weight of the tie; 0 for no tie. ``None``: ties have no direction.
     policies
         How often each policy was applied on the way here; what never happened is not listed.
     source, columns
-        The file or the name that the graph came from, and of a table the columns of the two ends and of the weight.
+        The file or the name that the graph came from, and of a table the columns of the two ends
+        and of the weight.
 
     >>> graph = Graph.from_edges([("ann", "bob", 2), ("bob", "cid", 1), ("bob", "ann", 3)])
     >>> graph
@@ -68,16 +71,22 @@ class Graph(Adapters, BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
+        """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first
+        appear.
 
-        ``weights`` has one number per tie, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
-        a mapping from id to label: see `with_nodes`. ``repeated``, ``weights_are_distances`` and ``directed`` are those
-        of `read_graph`, and ``name`` is what messages call the graph.
+        ``weights`` has one number per tie, where ``edges`` are pairs. ``nodes`` are all nodes in
+        the order wanted, or a mapping from id to label: see `with_nodes`. ``repeated``,
+        ``weights_are_distances`` and ``directed`` are those of `read_graph`, and ``name`` is what
+        messages call the graph.
         """
         edges = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
         sizes = {len(edge) if isinstance(edge, (tuple, list)) else 0 for edge in edges}
         if not sizes <= {2} and (weights is not None or not sizes <= {3}):
-            wanted = "a pair (id, id)" if weights is not None else "a pair (id, id), or each a triple (id, id, weight)"
+            wanted = (
+                "a pair (id, id)"
+                if weights is not None
+                else "a pair (id, id), or each a triple (id, id, weight)"
+            )
             raise GraphError(f"{name or 'the ties'}: each tie must be {wanted}")
         if sizes == {3}:
             weights = list(map(itemgetter(2), edges))
@@ -111,7 +120,8 @@ class Graph(Adapters, BaseGraph):
     ) -> Self:
         """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
 
-        ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1. Default: 0 to the largest position.
+        ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1. Default: 0 to the
+        largest position.
         """
         first, second = as_positions("first", first), as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
@@ -121,23 +131,33 @@ class Graph(Adapters, BaseGraph):
         if not isinstance(ids, range):
             distinct_ids(list(node_ids), name, once=True)
         if first.shape != second.shape:
-            raise GraphError(f"first and second must have one length, got {len(first)} and {len(second)}")
+            raise GraphError(
+                f"first and second must have one length, got {len(first)} and {len(second)}"
+            )
         if min(first.min(initial=0), second.min(initial=0)) < 0 or used > len(node_ids):
-            raise GraphError(f"{name or 'the ties'}: positions must lie between 0 and {len(node_ids) - 1}")
+            raise GraphError(
+                f"{name or 'the ties'}: positions must lie between 0 and {len(node_ids) - 1}"
+            )
         floats = None if weights is None else as_floats(weights, name)
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the ties'}: {len(first)} ties and {len(floats)} weights")
-        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{name or 'the ties'}, row {row} (from 0)")
+        rows = EdgeRows(
+            first, second, floats, node_ids, lambda row: f"{name or 'the ties'}, row {row} (from 0)"
+        )
         rules = Policies(repeated, "sum", weights_are_distances, directed)
         return cls.from_rows(rows, kind="list", rules=rules, name=name)
 
     @cached_property
     def node_order(self) -> Ints:
-        """[n] the nodes in an order that follows from ties and ids, not from the order in which they were given."""
+        """[n] the nodes in an order that follows from ties and ids, not from the order in which
+        they were given.
+        """
         return frozen(node_order(self.ids, self.edges, self.classes), np.int64)
 
     def reordered(self, order: Ints) -> Self:
-        """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
+        """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left
+        behind.
+        """
         edges, weights, directions = self.moved_to(positions_in(order))
         other = type(self)(NodeIds(range(self.n_nodes)), edges, weights, directions=directions)
         if self.centrality is not None:
@@ -165,7 +185,11 @@ class Graph(Adapters, BaseGraph):
             return self.ids.index(node)
         except ValueError:
             text = str(node)
-            hint = f"; the ids here are text: {text!r}" if not isinstance(node, str) and text in self.ids else ""
+            hint = (
+                f"; the ids here are text: {text!r}"
+                if not isinstance(node, str) and text in self.ids
+                else ""
+            )
             raise GraphError(f"{self._name} has no node {node!r}{hint}") from None
 
     @cached_property
@@ -175,14 +199,21 @@ class Graph(Adapters, BaseGraph):
 
     @cached_property
     def neighbor_lists(self) -> tuple[Ints, Ints]:
-        """Offsets [n + 1] and nodes [2m]: ``nodes[offsets[i]:offsets[i + 1]]`` are the neighbours of i, ascending."""
+        """Offsets [n + 1] and nodes [2m]: ``nodes[offsets[i]:offsets[i + 1]]`` are the neighbours
+        of i, ascending.
+        """
         i, j = self.edges.T
         n, lesser = self.n_nodes, np.bincount(j, minlength=self.n_nodes)
-        is_lesser = np.repeat(np.tile([True, False], n), np.column_stack((lesser, self.degree - lesser)).ravel())
+        is_lesser = np.repeat(
+            np.tile([True, False], n), np.column_stack((lesser, self.degree - lesser)).ravel()
+        )
         nodes = np.empty(2 * self.n_edges, dtype=np.int64)
-        # Edges are sorted by i and then j, so the greater neighbours of each node stand in order already.
+        # Edges are sorted by i and then j, so the greater neighbours of each node stand in order
+        # already.
         nodes[is_lesser], nodes[~is_lesser] = np.sort(j * n + i) % max(n, 1), j
-        return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(nodes, np.int64)
+        return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(
+            nodes, np.int64
+        )
 
     @cached_property
     def component(self) -> Ints:
@@ -193,7 +224,9 @@ class Graph(Adapters, BaseGraph):
     def neighbor_weights(self) -> Floats:
         """[2m] the weights of the ties of each node, in the order of `neighbor_lists`."""
         (i, j), n = self.edges.T, self.n_nodes
-        return frozen(np.tile(self.weights, 2)[np.argsort(np.concatenate((i * n + j, j * n + i)))], np.float64)
+        return frozen(
+            np.tile(self.weights, 2)[np.argsort(np.concatenate((i * n + j, j * n + i)))], np.float64
+        )
 
     @property
     def isolated(self) -> Bools:
@@ -209,33 +242,49 @@ class Graph(Adapters, BaseGraph):
         return sparse.coo_array((entries, where), shape=(self.n_nodes, self.n_nodes)).tocsr()
 
     def to_networkx(self) -> networkx.Graph:
-        """The same in networkx, weights as ``weight`` and labels as ``label``; a ``DiGraph`` if it is directed."""
+        """The same in networkx, weights as ``weight`` and labels as ``label``; a ``DiGraph`` if it
+        is directed.
+        """
         networkx = need("networkx", "Graph.to_networkx")
         graph = networkx.DiGraph() if self.is_directed else networkx.Graph()
         nodes = list(self.ids)
         graph.add_nodes_from(nodes)
         if self.labels is not None:
-            graph.add_nodes_from((node, {"label": label}) for node, label in self.labels.items() if node in self.ids)
+            graph.add_nodes_from(
+                (node, {"label": label}) for node, label in self.labels.items() if node in self.ids
+            )
         for name, values in self.attributes.items():
-            graph.add_nodes_from((node, {name: value}) for node, value in zip(nodes, values.tolist(), strict=True))
+            graph.add_nodes_from(
+                (node, {name: value}) for node, value in zip(nodes, values.tolist(), strict=True)
+            )
         ties, weights = self.arcs if self.is_directed else (self.edges, self.weights)
         ends = ((nodes[i], nodes[j]) for i, j in ties.tolist())
-        graph.add_weighted_edges_from((*pair, w) for pair, w in zip(ends, weights.tolist(), strict=True))
+        graph.add_weighted_edges_from(
+            (*pair, w) for pair, w in zip(ends, weights.tolist(), strict=True)
+        )
         return graph
 
     def require_trainable(self) -> None:
-        """Raise `GraphError` unless the graph orders some pair before another: what embedding needs."""
+        """Raise `GraphError` unless the graph orders some pair before another: what embedding
+        needs.
+        """
         pairs = self.n_nodes * (self.n_nodes - 1) // 2
         if self.n_nodes == 0:
             raise GraphError(f"{self._name} is empty: there is nothing to embed")
         if self.n_nodes == 1:
-            raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and a tie")
+            raise GraphError(
+                f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and "
+                "a tie"
+            )
         if self.n_edges == 0:
-            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no ties: there is nothing to embed")
+            raise GraphError(
+                f"{self._name} has {self.n_nodes} nodes and no ties: there is nothing to embed"
+            )
         every = self.weights if self.directions is None else self.directions
         if self.n_edges == pairs and (every == every.flat[0]).all():
             raise GraphError(
-                f"{self._name} has nothing to order: every pair of its {self.n_nodes} nodes is tied with "
+                f"{self._name} has nothing to order: every pair of its {self.n_nodes} nodes is "
+                "tied with "
                 f"weight {every.flat[0]:g}; give weights that differ, or leave the weak ties out"
             )
 
@@ -248,7 +297,9 @@ class Graph(Adapters, BaseGraph):
         return f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {ties}"
 
     def describe(self) -> str:
-        """One line: where from, how much, which columns of a table, and what was done on the way."""
+        """One line: where from, how much, which columns of a table, and what was done on the
+        way.
+        """
         parts = self.counts_in_words
         if len(self.capacities) == 1:
             parts += f", every weight {self.capacities[0]:g}"

@@ -12,7 +12,9 @@ _TOLERANCE, _ITERATIONS = 1e-10, 10_000
 
 
 class Flow(NamedTuple):
-    """What `flow` returns. ``down``, ``circulation`` and ``returned`` are shares of all weight and add up to 1."""
+    """What `flow` returns. ``down``, ``circulation`` and ``returned`` are shares of all weight and
+    add up to 1.
+    """
 
     down: float
     """What heights explain: 1 in a tree or a chain."""
@@ -21,22 +23,33 @@ class Flow(NamedTuple):
     returned: float
     """What comes straight back: 1 where every tie has a reverse of the same weight."""
     incoherence: float
-    """Trophic incoherence, min_h Σ w_ij (h_i - h_j - 1)² / Σ w_ij, which is ``circulation`` + ``returned``."""
+    """Trophic incoherence, min_h Σ w_ij (h_i - h_j - 1)² / Σ w_ij, which is ``circulation`` +
+    ``returned``.
+    """
 
 
 _Pairs = tuple[Ints, Ints, Floats, Floats]
-"""Pairs of nodes i < j that ties join, and the weights from i to j and from j to i: four times [p]."""
+"""Pairs of nodes i < j that ties join, and the weights from i to j and from j to i: four times
+[p].
+"""
 
 
 def heights(
-    n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha: float = 1e-3, held: Floats | None = None
+    n: int,
+    arcs: Ints,
+    weights: Floats,
+    *,
+    by_rank: bool = True,
+    alpha: float = 1e-3,
+    held: Floats | None = None,
 ) -> Floats:
     """SpringRank (De Bacco, Larremore & Moore, 2018): the height of each node [n].
 
-    Each tie is a spring which wants its first node one step above its second: this is the minimum of
-    Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank`` only the order of the
-    ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and equal weights share the mean of their ranks.
-    Else v is the weight. A node without a tie has height 0. ``held`` [n] are heights that stay, NaN the others.
+    Each tie is a spring which wants its first node one step above its second: this is the minimum
+    of Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank``
+    only the order of the ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and
+    equal weights share the mean of their ranks. Else v is the weight. A node without a tie has
+    height 0. ``held`` [n] are heights that stay, NaN the others.
 
     >>> heights(3, np.array([[0, 1], [1, 2]]), np.ones(2), alpha=0.0).tolist()
     [1.0, 0.0, -1.0]
@@ -49,9 +62,11 @@ def heights(
 
 
 def trophic_levels(n: int, arcs: Ints, weights: Floats) -> Floats:
-    """The trophic levels [n] of MacKay, Johnson & Sansom (2020), with cycles or without: 1 is the least of a component.
+    """The trophic levels [n] of MacKay, Johnson & Sansom (2020), with cycles or without: 1 is the
+    least of a component.
 
-    A tie, from the eaten to the eater, leads one level up: these are heights without ``alpha``, upside down.
+    A tie, from the eaten to the eater, leads one level up: these are heights without ``alpha``,
+    upside down.
 
     >>> trophic_levels(4, np.array([[0, 1], [1, 2], [0, 2]]), np.ones(3)).round(3).tolist()
     [1.0, 1.667, 2.333, 1.0]
@@ -67,8 +82,9 @@ def trophic_levels(n: int, arcs: Ints, weights: Floats) -> Floats:
 def flow(n: int, arcs: Ints, weights: Floats) -> Flow:
     """How much weight flows downhill, goes round and comes straight back; NaN without ties.
 
-    The net flow w_ij - w_ji between two nodes is split into the part that differences of heights make and the rest, at
-    right angles where a pair counts as 1 / (w_ij + w_ji): Helmholtz's and Hodge's decomposition.
+    The net flow w_ij - w_ji between two nodes is split into the part that differences of heights
+    make and the rest, at right angles where a pair counts as 1 / (w_ij + w_ji): Helmholtz's and
+    Hodge's decomposition.
 
     >>> flow(3, np.array([[0, 1], [1, 2], [2, 0]]), np.ones(3))
     Flow(down=0.0, circulation=1.0, returned=0.0, incoherence=1.0)
@@ -109,11 +125,12 @@ def _product(a: Floats, b: Floats) -> float:
 
 
 def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -> Floats:
-    """[n] the solution of (diag(k_out + k_in) - (V + Vᵀ) + alpha) h = k_out - k_in, by conjugate gradients.
+    """[n] the solution of (diag(k_out + k_in) - (V + Vᵀ) + alpha) h = k_out - k_in, by conjugate
+    gradients.
 
-    Rows whose heights are ``held`` are left out. With alpha 0 it is fixed up to a constant in each component, and the
-    mean height by k_out + k_in there is 0. Graphs that would take more than 10,000 iterations, such as longer chains,
-    are left with what these find.
+    Rows whose heights are ``held`` are left out. With alpha 0 it is fixed up to a constant in each
+    component, and the mean height by k_out + k_in there is 0. Graphs that would take more than
+    10,000 iterations, such as longer chains, are left with what these find.
     """
     i, j, there, back = pairs
     both, net = there + back, there - back

@@ -22,17 +22,23 @@ Table = NDArray[np.int32]
 
 
 def hops_from(graph: Graph, sources: Ints) -> Table:
-    """The length of the shortest path from each source to every node: [k, n], -1 where there is none."""
+    """The length of the shortest path from each source to every node: [k, n], -1 where there is
+    none.
+    """
     hops = np.empty((len(sources), graph.n_nodes), dtype=np.int32)
     _ = graph.neighbor_lists, graph.degree  # made once, before threads ask for them
 
     def search(start: int) -> None:
         some = sources[start : start + WORD]
-        table = np.full((graph.n_nodes, len(some)), -1, dtype=np.int32)  # a node's hops lie together
+        table = np.full(
+            (graph.n_nodes, len(some)), -1, dtype=np.int32
+        )  # a node's hops lie together
         table[some, np.arange(len(some))] = 0
         for level, nodes, words in levels_from(graph, some):
 
-            def write(here: slice, level: int = level, nodes: Ints = nodes, words: Words = words) -> None:
+            def write(
+                here: slice, level: int = level, nodes: Ints = nodes, words: Words = words
+            ) -> None:
                 raw = words[here].astype("<u8").view(np.uint8).reshape(-1, 8)
                 bits = np.unpackbits(raw, axis=1, count=len(some), bitorder="little")
                 table[nodes[here]] += np.int32(level + 1) * bits
@@ -52,8 +58,9 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
 def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]]:
     """Search from at most 64 nodes: for each level its number, the nodes [k], and words [k].
 
-    Bit k of a word is set where source k is at this level's distance from the node. A level is O(n + m), or with few
-    edges the number of these: long paths are no slower than a search from each source.
+    Bit k of a word is set where source k is at this level's distance from the node. A level is O(n
+    + m), or with few edges the number of these: long paths are no slower than a search from each
+    source.
     """
     offsets, heads = graph.neighbor_lists
     degree = graph.degree
@@ -63,7 +70,9 @@ def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]
         """The words of all that nodes are joined with; their lists lie one after the other."""
         nodes = joined[here]
         first = offsets[nodes[0]]
-        return np.bitwise_or.reduceat(spread[heads[first : offsets[nodes[-1] + 1]]], offsets[nodes] - first)
+        return np.bitwise_or.reduceat(
+            spread[heads[first : offsets[nodes[-1] + 1]]], offsets[nodes] - first
+        )
 
     seen = np.zeros(graph.n_nodes, dtype=np.uint64)
     np.bitwise_or.at(seen, sources, np.uint64(1) << np.arange(len(sources), dtype=np.uint64))
@@ -72,14 +81,18 @@ def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]
     while (count := degree[nodes]).any():
         level += 1
         if _FEW * count.sum() < len(heads):
-            # The places of their neighbours in the lists: for each its offset, and 0, 1, …, count - 1 beyond it.
+            # The places of their neighbours in the lists: for each its offset, and 0, 1, …, count -
+            # 1 beyond it.
             place = np.repeat(offsets[nodes] - np.cumsum(count) + count, count)
             place += np.arange(len(place))
             found = heads[place]
             order = np.argsort(found, kind="stable")
             found = found[order]
             starts = np.flatnonzero(np.diff(found, prepend=-1))
-            nodes, arriving = found[starts], np.bitwise_or.reduceat(np.repeat(words, count)[order], starts)
+            nodes, arriving = (
+                found[starts],
+                np.bitwise_or.reduceat(np.repeat(words, count)[order], starts),
+            )
         else:
             spread = np.zeros_like(seen)
             spread[nodes] = words

@@ -1,4 +1,6 @@
-"""The ids of a graph's nodes, in order; its fingerprint, and an order of nodes: the same in any order of its ties."""
+"""The ids of a graph's nodes, in order; its fingerprint, and an order of nodes: the same in any
+order of its ties.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,12 @@ _MANY = 200_000
 
 
 def said_of_names(names: Sequence[Hashable]) -> str | None:
-    """What to say if names differ in case, spaces or forms of letters alone; None where none do, or they are many.
+    """What to say if names differ in case, spaces or forms of letters alone; None where none do, or
+    they are many.
 
     >>> said_of_names(["Bob", "bob ", "Ann"])
-    "1 name differs from another in case or spaces alone, such as 'bob ' from 'Bob': they stay different nodes"
+    "1 name differs from another in case or spaces alone, such as 'bob ' from 'Bob': they stay
+    different nodes"
     """
     first: dict[str, Hashable] = {}
     found = []
@@ -39,14 +43,18 @@ def said_of_names(names: Sequence[Hashable]) -> str | None:
     if not found:
         return None
     some = "1 name differs" if len(found) == 1 else f"{len(found):,} names differ"
-    return f"{some} from another in case or spaces alone, such as {found[0]}: they stay different nodes"
+    return (
+        f"{some} from another in case or spaces alone, such as {found[0]}: they stay different "
+        "nodes"
+    )
 
 
 class NodeIds(Sequence[Hashable]):
     """Node ids in the graph's order: what went in, as plain Python objects, equal to the originals.
 
-    Ids of a file that are text or whole numbers stay in their Arrow array, where a node costs its bytes and four
-    bytes, or eight; the table that ``index`` and ``in`` look ids up in is built when one of them is first used.
+    Ids of a file that are text or whole numbers stay in their Arrow array, where a node costs its
+    bytes and four bytes, or eight; the table that ``index`` and ``in`` look ids up in is built when
+    one of them is first used.
 
     >>> ids = NodeIds(("b", "a", 7))
     >>> ids[0], ids.index(7), "a" in ids, list(ids[1:])
@@ -61,7 +69,9 @@ class NodeIds(Sequence[Hashable]):
         # numpy's and pandas' own scalars become plain numbers.
         plain = values.tolist() if hasattr(values, "tolist") else values
         self._values: tuple[Hashable, ...] | range | pa.Array = values if is_lazy else tuple(plain)
-        self._positions: dict[Hashable, int] | range | None = values if isinstance(values, range) else None
+        self._positions: dict[Hashable, int] | range | None = (
+            values if isinstance(values, range) else None
+        )
 
     def __len__(self) -> int:
         return len(self._values)
@@ -89,7 +99,9 @@ class NodeIds(Sequence[Hashable]):
 
     @property
     def is_listed(self) -> bool:
-        """Whether the ids are kept as objects, of which nothing is known: not in Arrow's array, nor as a range."""
+        """Whether the ids are kept as objects, of which nothing is known: not in Arrow's array, nor
+        as a range.
+        """
         return isinstance(self._values, tuple)
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
@@ -128,8 +140,12 @@ class NodeIds(Sequence[Hashable]):
         return f"NodeIds([{shown}{', ...' if len(self) > 6 else ''}])"
 
 
-def distinct_ids(ids: Sequence[Hashable], name: str | None, *, once: bool = False) -> dict[Hashable, int]:
-    """The distinct ids with their positions, in order of appearance; ``once`` refuses a second appearance."""
+def distinct_ids(
+    ids: Sequence[Hashable], name: str | None, *, once: bool = False
+) -> dict[Hashable, int]:
+    """The distinct ids with their positions, in order of appearance; ``once`` refuses a second
+    appearance.
+    """
     try:
         order = dict.fromkeys(ids)
     except TypeError:
@@ -139,17 +155,23 @@ def distinct_ids(ids: Sequence[Hashable], name: str | None, *, once: bool = Fals
     if once and len(order) < len(ids):
         seen: set[Hashable] = set()
         again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]
-        raise GraphError(f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them")
+        raise GraphError(
+            f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them"
+        )
     return {node: k for k, node in enumerate(order)}
 
 
 def check_texts(values: Iterable[object], what: str, name: str) -> None:
-    """Refuse text with half a character, as JSON may hold it: UTF-8 has none, and so no file could keep it."""
+    """Refuse text with half a character, as JSON may hold it: UTF-8 has none, and so no file could
+    keep it.
+    """
     texts = [value for value in values if isinstance(value, str)]
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        wrong = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
+        wrong = next(
+            text for text in texts if any("\ud800" <= character <= "\udfff" for character in text)
+        )
         raise GraphError(
             f"{name}: the {what} {wrong!r} holds half a character (a lone surrogate), "
             "which no file can keep: correct it"
@@ -161,12 +183,21 @@ _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells
 _EDGES = 1 << 20  # that are followed at once
 
 
-def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats, directions: Floats | None = None) -> str:
-    """The sha256 over ids, edges [m, 2], weights [m] and those of both directions [m, 2], in hexadecimal."""
+def fingerprint_of(
+    ids: NodeIds, edges: Ints, weights: Floats, directions: Floats | None = None
+) -> str:
+    """The sha256 over ids, edges [m, 2], weights [m] and those of both directions [m, 2], in
+    hexadecimal.
+    """
     digest = hashlib.sha256()
     for start in range(0, len(ids), _CHUNK):
-        encoded = [b"n%d" % node if type(node) is int else encode(node) for node in ids[start : start + _CHUNK]]
-        digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
+        encoded = [
+            b"n%d" % node if type(node) is int else encode(node)
+            for node in ids[start : start + _CHUNK]
+        ]
+        digest.update(
+            np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded)
+        )
     digest.update(b"|" + edges.astype("<i8", copy=False).tobytes())
     digest.update(b"|" + weights.astype("<f8", copy=False).tobytes())
     if directions is not None:
@@ -175,7 +206,9 @@ def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats, directions: Float
 
 
 def encode(node: Hashable) -> bytes:
-    """An id as bytes, the same on every machine and different for different ids of the common types."""
+    """An id as bytes, the same on every machine and different for different ids of the common
+    types.
+    """
     if isinstance(node, str):
         return b"s" + node.encode("utf-8", "surrogatepass")
     if isinstance(node, bytes):
@@ -188,15 +221,20 @@ def encode(node: Hashable) -> bytes:
         parts = list(map(encode, node)) if isinstance(node, tuple) else sorted(map(encode, node))
         return b"t" + b"".join(str(len(part)).encode() + b":" + part for part in parts)
     kind = type(node)
-    return b"o" + f"{kind.__module__}.{kind.__qualname__} {'' if kind.__repr__ is object.__repr__ else node!r}".encode()
+    return (
+        b"o"
+        + f"{kind.__module__}.{kind.__qualname__} "
+        f"{'' if kind.__repr__ is object.__repr__ else node!r}".encode()
+    )
 
 
 def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
-    """[n] the nodes by what is around them: degrees and weights, then those of the neighbours, and so on.
+    """[n] the nodes by what is around them: degrees and weights, then those of the neighbours, and
+    so on.
 
-    Each round mixes the words of a node and of its neighbours into a new one (the refinement of Weisfeiler and Leman)
-    until no more nodes are told apart. Nodes that are still alike stand in the order of their ids. ``edges`` are [m, 2]
-    positions, and ``classes`` [m] tell equal weights.
+    Each round mixes the words of a node and of its neighbours into a new one (the refinement of
+    Weisfeiler and Leman) until no more nodes are told apart. Nodes that are still alike stand in
+    the order of their ids. ``edges`` are [m, 2] positions, and ``classes`` [m] tell equal weights.
     """
     words: Words = np.zeros(len(ids), dtype=np.uint64)
     kinds = 0
@@ -208,7 +246,9 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
         return [(first, mixed(words[second] ^ tie)), (second, mixed(words[first] ^ tie))]
 
     for _ in range(_ROUNDS):
-        around: Words = np.zeros_like(words)  # the sum, in whole numbers, of what each node sees along its ties
+        around: Words = np.zeros_like(
+            words
+        )  # the sum, in whole numbers, of what each node sees along its ties
         for nodes, values in chain.from_iterable(in_blocks(seen, len(edges), _EDGES)):
             np.add.at(around, nodes, values)
         words = mixed(words + around)
@@ -236,7 +276,9 @@ def _places(ids: NodeIds) -> Ints:
 
         order: Ints = pc.sort_indices(arrow).to_numpy().astype(np.int64)
     elif ids.is_listed:
-        order = np.array(sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64)
+        order = np.array(
+            sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64
+        )
     else:  # a range
         return np.arange(len(ids))
     return positions_in(order)

@@ -1,4 +1,6 @@
-"""Matrix Market, read as any table of text is: scipy's reader goes past the end of a damaged file and crashes."""
+"""Matrix Market, read as any table of text is: scipy's reader goes past the end of a damaged file
+and crashes.
+"""
 
 import os
 from dataclasses import replace
@@ -32,26 +34,39 @@ def read_matrix_market(path: str, *, weighted: bool) -> tuple[EdgeRows, Kind]:
 
 
 def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
-    """The lines of the entries, what a row means, and the numbers of nodes and of entries that are announced."""
+    """The lines of the entries, what a row means, and the numbers of nodes and of entries that are
+    announced.
+    """
     with open_bytes(path) as stream:
         start = stream.read(_SAMPLE)
     header, *lines = start.split(b"\n")
     words = header.decode(errors="replace").lower().split()[1:]
     if len(words) != 4 or words[0] != "matrix" or words[1] not in ("coordinate", "array"):
-        raise GraphError(f"{path}, line 1: not 'matrix coordinate' or 'matrix array' with a kind and a symmetry")
+        raise GraphError(
+            f"{path}, line 1: not 'matrix coordinate' or 'matrix array' with a kind and a symmetry"
+        )
     if words[2] not in _WIDTHS or (words[1] == "array" and words[2] == "pattern"):
         raise GraphError(f"{path}, line 1: the entries must be real numbers, not {words[2]}")
     if words[3] not in ("general", "symmetric", "hermitian"):
         raise GraphError(f"{path}, line 1: {words[3]}: give a general or a symmetric matrix")
     is_array, is_symmetric = words[1] == "array", words[3] != "general"
-    number = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"%")), None)
+    number = next(
+        (k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"%")), None
+    )
     sizes = [] if number is None else lines[number].split()
-    if number is None or len(sizes) != 3 - is_array or not all(word.isdigit() and len(word) < 19 for word in sizes):
+    if (
+        number is None
+        or len(sizes) != 3 - is_array
+        or not all(word.isdigit() and len(word) < 19 for word in sizes)
+    ):
         what = "rows and columns" if is_array else "rows, columns and entries"
         raise GraphError(f"{path}: after the comments a line of sizes is missing: {what}")
     n, columns, entries = [int(word) for word in sizes] + [0] * is_array
     if n != columns:
-        raise GraphError(f"{path}: must be a square matrix, with one row and one column per node; got {(n, columns)}")
+        raise GraphError(
+            f"{path}: must be a square matrix, with one row and one column per node; got "
+            f"{(n, columns)}"
+        )
     if is_array:
         entries = n * (n + 1) // 2 if is_symmetric else n * n
     size = os.path.getsize(path)
@@ -59,7 +74,8 @@ def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
     most = most_rows(size) if compression(path) else size // 2 + 1
     if entries > most or n > MATRIX_ROWS + size:
         raise GraphError(
-            f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes"
+            f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line "
+            "of sizes"
         )
     skipped = header, *lines[: number + 1]
     before = sum(map(len, skipped)) + len(skipped), len(skipped)
@@ -91,10 +107,15 @@ def _coordinates(body: Dialect, n: int, entries: int) -> tuple[Ints, Ints, Float
     wrong = (numbers < 1) | (numbers > n)
     if wrong.any():
         place = place_of_row(body, int((wrong[i] | wrong[j]).argmax()))
-        raise GraphError(f"{place}: row and column must be whole numbers from 1 to {n}: correct them")
+        raise GraphError(
+            f"{place}: row and column must be whole numbers from 1 to {n}: correct them"
+        )
     return numbers[i] - 1, numbers[j] - 1, weights
 
 
 def _check_count(path: str, found: int, announced: int) -> None:
     if found != announced:
-        raise GraphError(f"{path}: {announced} entries are announced and {found} are there: correct the line of sizes")
+        raise GraphError(
+            f"{path}: {announced} entries are announced and {found} are there: correct the line "
+            "of sizes"
+        )

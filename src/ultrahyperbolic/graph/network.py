@@ -66,7 +66,9 @@ class Inverse(NamedTuple):
 
 
 def dense_ties(tails: Ints, heads: Ints, weights: Floats, place: Ints) -> tuple[Floats, Floats]:
-    """The ties [k, k] between the nodes that have a place, and of each those to others, which are grounds, [k]."""
+    """The ties [k, k] between the nodes that have a place, and of each those to others, which are
+    grounds, [k].
+    """
     k = int(place.max(initial=-1)) + 1
     tails, heads = place[tails], place[heads]
     inside, outside = (tails >= 0) & (heads >= 0), (tails >= 0) & (heads < 0)
@@ -85,20 +87,24 @@ def on_device(device: str, function: Callable[..., Array], *arrays: Floats) -> A
 def grounded_inverse(ties: Array, grounded: Array) -> Array:
     """The inverse [k, k] of diag(row sums + ``grounded``) - ``ties``: arrays of numpy, or tensors.
 
-    ``ties`` [k, k] are positive or 0 (the diagonal does not count), and ``grounded`` [k] those to the ground. The first
-    half of the nodes is eliminated at once, by its own inverse: every entry is a sum of positive products.
+    ``ties`` [k, k] are positive or 0 (the diagonal does not count), and ``grounded`` [k] those to
+    the ground. The first half of the nodes is eliminated at once, by its own inverse: every entry
+    is a sum of positive products.
     """
     k = len(grounded)
     if k < 2:
         return 1.0 / grounded[:, None]
     if k <= _BLOCK and not isinstance(ties, np.ndarray):
-        return torch.from_numpy(grounded_inverse(ties.cpu().numpy(), grounded.cpu().numpy())).to(ties.device)
+        return torch.from_numpy(grounded_inverse(ties.cpu().numpy(), grounded.cpu().numpy())).to(
+            ties.device
+        )
     half = k // 2
     across = ties[:half, half:]
     first = grounded_inverse(ties[:half, :half], grounded[:half] + across.sum(1))
     chances = first @ across
     rest = grounded_inverse(
-        ties[half:, half:] + across.T @ chances, grounded[half:] + across.T @ (first @ grounded[:half])
+        ties[half:, half:] + across.T @ chances,
+        grounded[half:] + across.T @ (first @ grounded[:half]),
     )
     mixed = chances @ rest
     inverse = np.empty((k, k)) if isinstance(ties, np.ndarray) else ties.new_empty((k, k))

@@ -1,4 +1,6 @@
-"""Files of whole networks: GraphML, read by expat, which streams; GML, GEXF and JSON node-link, read by networkx."""
+"""Files of whole networks: GraphML, read by expat, which streams; GML, GEXF and JSON node-link,
+read by networkx.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,28 @@ if TYPE_CHECKING:
 Format = Literal["GraphML", "GML", "GEXF", "JSON"]
 
 # "graph [", perhaps after comments and other keys with their values.
-_GML = re.compile(rb'(\xef\xbb\xbf)?\s*+(#[^\n]*+\n\s*+|\w++\s++("[^"]*+"|[^\s"\[\]#]++)\s++)*+graph\s*+\[')
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*+\{\s*+"(directed|multigraph|graph|nodes|links|edges)"\s*+:')
+_GML = re.compile(
+    rb'(\xef\xbb\xbf)?\s*+(#[^\n]*+\n\s*+|\w++\s++("[^"]*+"|[^\s"\[\]#]++)\s++)*+graph\s*+\['
+)
+_JSON = re.compile(
+    rb'(\xef\xbb\xbf)?\s*+\{\s*+"(directed|multigraph|graph|nodes|links|edges)"\s*+:'
+)
 _JSON_SUFFIX = re.compile(r"\.json(\.gz|\.zst|\.zstd)?$", re.IGNORECASE)
 _JSON_BEGIN = re.compile(rb"(\xef\xbb\xbf)?\s*+[\[{]")
-# How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
+# How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of
+# one.
 _XML_SUFFIX = re.compile(r"\.(graphml|gexf|xml)(\.gz)?$", re.IGNORECASE)
-_XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\s|!--|!DOCTYPE\s|([\w.-]+:)?graphml[\s/>])", re.IGNORECASE)
+_XML = re.compile(
+    rb"(\xef\xbb\xbf)?\s*<(\?xml\s|!--|!DOCTYPE\s|([\w.-]+:)?graphml[\s/>])", re.IGNORECASE
+)
 _NUMBERS = ("int", "long", "float", "double")
 _LABELS = ("name", "label")  # the later the better
 
 
 class SafeXml:
-    """A reader that refuses great depth and document types, so that no entity is ever declared, expanded or fetched."""
+    """A reader that refuses great depth and document types, so that no entity is ever declared,
+    expanded or fetched.
+    """
 
     def __init__(self, where: str, format: str) -> None:
         self.where, self._format, self._depth = where, format, 0
@@ -51,7 +62,9 @@ class SafeXml:
             self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
-            raise GraphError(f"{self.where}, line {error.lineno}: this is not well-formed XML: {reason}") from None
+            raise GraphError(
+                f"{self.where}, line {error.lineno}: this is not well-formed XML: {reason}"
+            ) from None
         except GraphError:
             raise
         except (LookupError, ValueError) as error:  # an encoding that is declared and not known
@@ -64,16 +77,23 @@ class SafeXml:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEPTH:
-            raise self.fail(f"more than {DEPTH} elements stand within each other: no {self._format}")
+            raise self.fail(
+                f"more than {DEPTH} elements stand within each other: no {self._format}"
+            )
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise self.fail(f"a document type is declared, which {self._format} does not need: remove the <!DOCTYPE ...>")
+        raise self.fail(
+            f"a document type is declared, which {self._format} does not need: remove the "
+            "<!DOCTYPE ...>"
+        )
 
 
-def read_graphml(path: str, weight: str | Literal[False] | None) -> tuple[EdgeRows, Kind, dict[Hashable, str] | None]:
+def read_graphml(
+    path: str, weight: str | Literal[False] | None
+) -> tuple[EdgeRows, Kind, dict[Hashable, str] | None]:
     """The rows, what their direction means, and the labels of the nodes."""
     handler = _Handler(path, weight)
     with open_bytes(path) as stream:
@@ -92,7 +112,9 @@ class _Handler(SafeXml):
         self._edge_attributes: dict[str, str] = {}  # from the key's id to the attribute's name
         self._numbers: list[str] = []  # the keys of those that are numbers
         self._weight_key: str | None = None
-        self._guesses: list[str] = []  # the names of those that may be the weight, where no name tells
+        self._guesses: list[
+            str
+        ] = []  # the names of those that may be the weight, where no name tells
         self._defaults: dict[str, str] = {}
         self._default: float | None = None
         self._has_graph = False
@@ -117,12 +139,19 @@ class _Handler(SafeXml):
         unknown = next((k for k, end in enumerate(self._ends) if end not in self._nodes), None)
         if unknown is not None:
             line, node = self._lines[unknown // 2], self._ends[unknown]
-            raise GraphError(f"{self.where}, line {line}: the edge ends in {node!r}, which is not a node of the file")
+            raise GraphError(
+                f"{self.where}, line {line}: the edge ends in {node!r}, which is not a node of "
+                "the file"
+            )
         codes = [self._nodes[end] for end in self._ends]
         ends = list(zip(codes[::2], codes[1::2], strict=True))
         weights, lines = None if self._weight_key is None else self._weights, self._lines
         return rows_of_network(
-            tuple(self._nodes), ends, weights, self.where, lambda row: f"{self.where}, line {lines[row]}"
+            tuple(self._nodes),
+            ends,
+            weights,
+            self.where,
+            lambda row: f"{self.where}, line {lines[row]}",
         )
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -135,8 +164,12 @@ class _Handler(SafeXml):
             own = self._attribute(tag, attributes, "id")
             self._declare(own, attributes)
         elif tag == "graph":
-            if not self._has_graph:  # another that follows, or lies in a node, says nothing of this one
-                self.kind = "matrix" if attributes.get("edgedefault") == "directed" else "undirected"
+            if (
+                not self._has_graph
+            ):  # another that follows, or lies in a node, says nothing of this one
+                self.kind = (
+                    "matrix" if attributes.get("edgedefault") == "directed" else "undirected"
+                )
             self._has_graph = True
         elif tag == "node":
             own = self._attribute(tag, attributes, "id")
@@ -148,11 +181,16 @@ class _Handler(SafeXml):
                 self.kind = "matrix"
             if not self._ends:
                 self._choose_weight()
-            self._ends += [self._attribute(tag, attributes, "source"), self._attribute(tag, attributes, "target")]
+            self._ends += [
+                self._attribute(tag, attributes, "source"),
+                self._attribute(tag, attributes, "target"),
+            ]
             self._weights.append(self._default)
             self._lines.append(self.parser.CurrentLineNumber)
         elif tag == "hyperedge":
-            raise self.fail("a hyperedge; only edges with two ends can be read: replace it by edges")
+            raise self.fail(
+                "a hyperedge; only edges with two ends can be read: replace it by edges"
+            )
         elif tag == "data":
             own = self._attribute(tag, attributes, "key")
         self._inside.append((tag, own))
@@ -193,7 +231,9 @@ class _Handler(SafeXml):
             self._guesses = [self._edge_attributes[key] for key in named]
         if named:
             self._weight_key = named[0]
-            self._default = self._number(self._defaults[named[0]]) if named[0] in self._defaults else None
+            self._default = (
+                self._number(self._defaults[named[0]]) if named[0] in self._defaults else None
+            )
 
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
@@ -211,10 +251,13 @@ class _Handler(SafeXml):
 
 
 def format_of(path: str, start: bytes) -> Format | None:
-    """Which of these formats a file has that begins with these bytes, if any; other XML is taken for GraphML.
+    """Which of these formats a file has that begins with these bytes, if any; other XML is taken
+    for GraphML.
 
-    >>> format_of("g", b'Creator "me" graph [ node ['), format_of("g", b"<gexf/>"), format_of("g", b"a,b,1")
-    ('GML', 'GEXF', None)
+    >>> format_of("g", b'Creator "me" graph [ node [')
+    'GML'
+    >>> format_of("g", b"<gexf/>"), format_of("g", b"a,b,1")
+    ('GEXF', None)
     """
     if _GML.match(start):
         return "GML"
@@ -232,7 +275,9 @@ def read_networkx_file(path: str, format: Format, encoding: str | None = None) -
     with open_bytes(path, encoding, part=OBJECTS) as stream:
         data: bytes = stream.read()
     with naming_damage(f"{path}: the {format} file", (OSError, MemoryError)):
-        graph = {"GML": _read_gml, "GEXF": _read_gexf, "JSON": _read_node_link}[format](nx, path, data)
+        graph = {"GML": _read_gml, "GEXF": _read_gexf, "JSON": _read_node_link}[format](
+            nx, path, data
+        )
     if any(isinstance(node, str) and len(node) > ID for node in graph):
         raise GraphError(f"{path}: an id is longer than {ID >> 10} KiB: shorten it")
     return graph
@@ -240,7 +285,12 @@ def read_networkx_file(path: str, format: Format, encoding: str | None = None) -
 
 def label_attribute(graph: networkx.Graph) -> str | None:
     """The attribute that labels nodes."""
-    found = {name for _, attributes in graph.nodes(data=True) for name in _LABELS if attributes.get(name) is not None}
+    found = {
+        name
+        for _, attributes in graph.nodes(data=True)
+        for name in _LABELS
+        if attributes.get(name) is not None
+    }
     return max(found, key=_LABELS.index, default=None)
 
 
@@ -258,7 +308,9 @@ def _read_gexf(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     SafeXml(path, "GEXF").parse([data])
     graph = nx.read_gexf(io.BytesIO(data))
     # Every node of the file has a label there, if only None; one that an edge brought has nothing.
-    unknown = next((node for node, attributes in graph.nodes(data=True) if "label" not in attributes), None)
+    unknown = next(
+        (node for node, attributes in graph.nodes(data=True) if "label" not in attributes), None
+    )
     if unknown is not None:
         _refuse_end(path, unknown)
     return graph
@@ -269,18 +321,29 @@ def _read_node_link(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     known = content if isinstance(content, dict) else {}
     nodes, links = known.get("nodes"), known.get("links", known.get("edges"))
     if not isinstance(nodes, list) or not isinstance(links, list):
-        raise GraphError(f'{path}: no node-link graph: an object with lists "nodes" and "links" (or "edges") is needed')
+        raise GraphError(
+            f'{path}: no node-link graph: an object with lists "nodes" and "links" (or "edges") '
+            "is needed"
+        )
     for what, items, keys in (("node", nodes, ()), ("link", links, ("source", "target"))):
         for k, item in enumerate(items):
             if not isinstance(item, dict) or any(key not in item for key in keys):
                 wanted = f"an object{' with source and target' if keys else ''}"
                 raise GraphError(f"{path}: {what} {k} (from 0) must be {wanted}")
-    # A graph of several edges a pair, so that a link that comes again is not lost; its key would make it the same one.
-    whole = {"directed": bool(known.get("directed")), "multigraph": True, "nodes": nodes, "edges": []}
+    # A graph of several edges a pair, so that a link that comes again is not lost; its key would
+    # make it the same one.
+    whole = {
+        "directed": bool(known.get("directed")),
+        "multigraph": True,
+        "nodes": nodes,
+        "edges": [],
+    }
     name = "edges" if "edges" in inspect.signature(nx.node_link_graph).parameters else "link"
     declared = nx.node_link_graph(whole, **{name: "edges"}).number_of_nodes()
     if declared < len(nodes):
-        raise GraphError(f"{path}: {len(nodes) - declared} nodes have the id of another: give each its own")
+        raise GraphError(
+            f"{path}: {len(nodes) - declared} nodes have the id of another: give each its own"
+        )
     whole["edges"] = [{key: value for key, value in link.items() if key != "key"} for link in links]
     graph = nx.node_link_graph(whole, **{name: "edges"})
     if graph.number_of_nodes() > declared:

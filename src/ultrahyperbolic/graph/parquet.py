@@ -1,4 +1,6 @@
-"""Parquet: before a file is read, the headers of its pages, which bound what it unpacks to, are added up."""
+"""Parquet: before a file is read, the headers of its pages, which bound what it unpacks to, are
+added up.
+"""
 
 import mmap
 import os
@@ -31,18 +33,26 @@ def read_parquet(path: str, choose: Callable[[pa.Schema], Sequence[str]]) -> pa.
 
 
 class CheckedParquet:
-    """A Parquet file, read in batches that fit into memory; `GraphError` where it declares or unpacks to too much."""
+    """A Parquet file, read in batches that fit into memory; `GraphError` where it declares or
+    unpacks to too much.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
         passed = FileNotFoundError, IsADirectoryError, PermissionError
         self._damage = partial(naming_damage, f"{path}: the Parquet file", passed)
         with self._damage(), parquet.ParquetFile(path) as file:
-            self.schema, columns, self.rows = file.schema_arrow, file.metadata.num_columns, file.metadata.num_rows
+            self.schema, columns, self.rows = (
+                file.schema_arrow,
+                file.metadata.num_columns,
+                file.metadata.num_rows,
+            )
         self._size = os.path.getsize(path)
         self._most = most_bytes(self._size)
         if columns > COLUMNS:
-            raise GraphError(f"{path}: {columns} columns, and at most {COLUMNS} are read: not an edge list")
+            raise GraphError(
+                f"{path}: {columns} columns, and at most {COLUMNS} are read: not an edge list"
+            )
         if self.rows > most_rows(self._size):
             raise GraphError(
                 f"{path}: {self.rows} rows in {self._size} bytes, and so small a file may have "
@@ -50,7 +60,9 @@ class CheckedParquet:
             )
 
     def batches(self, names: Sequence[str], rows: int = _BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """Columns of the file, at most ``rows`` rows at a time, and fewer where their texts are long."""
+        """Columns of the file, at most ``rows`` rows at a time, and fewer where their texts are
+        long.
+        """
         texts = [name for name in names if _is_text(self._type(name))]
         sizes = dict.fromkeys(texts, 0)
         with self._damage():
@@ -61,13 +73,19 @@ class CheckedParquet:
             ):
                 for group in range(file.num_row_groups):
                     longest = largest
-                    if not repeats:  # of the dictionaries: few bytes of a page may mean many rows of a long text
+                    if (
+                        not repeats
+                    ):  # of the dictionaries: few bytes of a page may mean many rows of a long text
                         rows_of_group = packed.iter_batches(
                             batch_size=1, row_groups=[group], columns=texts, use_threads=False
                         )
-                        longest = max(map(longest_text, next(rows_of_group, ()) if texts else ()), default=0)
+                        longest = max(
+                            map(longest_text, next(rows_of_group, ()) if texts else ()), default=0
+                        )
                     some = max(1, min(rows, _BATCH_BYTES // max(longest, 1)))
-                    for batch in file.iter_batches(batch_size=some, row_groups=[group], columns=names):
+                    for batch in file.iter_batches(
+                        batch_size=some, row_groups=[group], columns=names
+                    ):
                         batch.validate(full=True)
                         for name in texts:
                             column = batch.column(name)
@@ -77,8 +95,10 @@ class CheckedParquet:
                             sizes[name] += pc.sum(lengths).as_py() or 0
                             if sizes[name] > self._most:
                                 raise GraphError(
-                                    f"{self.path}: the texts of the column {name!r} are more than {self._most >> 20} "
-                                    "MiB, in a file too small for that: write it again without compression if that is "
+                                    f"{self.path}: the texts of the column {name!r} are more than "
+                                    f"{self._most >> 20} "
+                                    "MiB, in a file too small for that: write it again without "
+                                    "compression if that is "
                                     "meant"
                                 )
                         yield batch.select(names)
@@ -86,41 +106,64 @@ class CheckedParquet:
     def _type(self, name: str) -> pa.DataType:
         """The type of a column that can be read."""
         if (count := self.schema.names.count(name)) > 1:
-            raise GraphError(f"{self.path}: {count} columns are named {name!r}: give each its own name")
+            raise GraphError(
+                f"{self.path}: {count} columns are named {name!r}: give each its own name"
+            )
         kind = self.schema.field(name).type
         if pa.types.is_nested(kind):
-            raise GraphError(f"{self.path}: the column {name!r} holds {kind}, and not one value a row")
-        if pa.types.is_fixed_size_binary(kind) and kind.byte_width > self._most // max(self.rows, 1):
-            raise GraphError(f"{self.path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
+            raise GraphError(
+                f"{self.path}: the column {name!r} holds {kind}, and not one value a row"
+            )
+        if pa.types.is_fixed_size_binary(kind) and kind.byte_width > self._most // max(
+            self.rows, 1
+        ):
+            raise GraphError(
+                f"{self.path}: the column {name!r} holds {kind}, too long to be ids: shorten them"
+            )
         return kind
 
     def _pages(self, names: Sequence[str]) -> tuple[int, bool]:
-        """Bytes that the largest page unpacks to, and whether values repeat the one before; refused if too many."""
+        """Bytes that the largest page unpacks to, and whether values repeat the one before; refused
+        if too many.
+        """
         total, largest, repeats = 0, 0, False
-        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with (
+            open(self.path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
             for chunk in self._chunks:
-                if b".".join(_items(chunk.get(3), bytes)).decode(errors="replace") not in names or not chunk.get(5):
+                if b".".join(_items(chunk.get(3), bytes)).decode(
+                    errors="replace"
+                ) not in names or not chunk.get(5):
                     continue
                 for unpacked, encoding in _pages_of(data, chunk):
                     total, largest = total + unpacked, max(largest, unpacked)
                     repeats = repeats or encoding == _DELTA_BYTE_ARRAY
                     if total > self._most:
                         raise GraphError(
-                            f"{self.path}: {self._size} bytes unpack to more than {self._most >> 20} MiB: write the "
+                            f"{self.path}: {self._size} bytes unpack to more than "
+                            f"{self._most >> 20} MiB: write the "
                             "file again without compression if that is meant"
                         )
         return largest, repeats
 
     @cached_property
     def _chunks(self) -> list[Structure]:
-        """What the footer says of each column in each group of rows. pyarrow's view of a damaged footer can crash."""
-        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        """What the footer says of each column in each group of rows. pyarrow's view of a damaged
+        footer can crash.
+        """
+        with (
+            open(self.path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
             begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
             if begin < 4:
                 raise ValueError("the footer is longer than the file")
             data.seek(begin)
             footer = _structure(data)
-        columns = [column for group in _items(footer.get(4), dict) for column in _items(group.get(1), dict)]
+        columns = [
+            column for group in _items(footer.get(4), dict) for column in _items(group.get(1), dict)
+        ]
         return _items([column.get(3) for column in columns], dict)
 
 
@@ -131,7 +174,9 @@ def _items(values: Thrift, kind: type[T]) -> list[T]:
 
 
 def _pages_of(data: mmap.mmap, chunk: Structure) -> Iterator[tuple[int, int]]:
-    """From the header of each page of a column chunk, the bytes that it unpacks to and its encoding."""
+    """From the header of each page of a column chunk, the bytes that it unpacks to and its
+    encoding.
+    """
     at, dictionary, length = (_whole(chunk, field) for field in (9, 11, 7))
     begin = dictionary if 0 < dictionary < at else at
     end = begin + length
@@ -168,7 +213,9 @@ def _structure(data: mmap.mmap, depth: int = 0) -> Structure:
     while mark := data.read_byte():
         field = field + (mark >> 4) if mark >> 4 else _integer(data)
         kind = mark & 15
-        fields[field] = kind == 1 if kind in (1, 2) else _value(data, kind, depth)  # true and false have no bytes
+        fields[field] = (
+            kind == 1 if kind in (1, 2) else _value(data, kind, depth)
+        )  # true and false have no bytes
     return fields
 
 
@@ -214,4 +261,6 @@ def longest_text(column: pa.Array) -> int:
 
 def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind))
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind)
+    )

@@ -18,8 +18,9 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 Repeated = Literal["sum", "max", "first", "error"]
 Asymmetric = Literal["sum", "error"]
-# "list": rows of an edge list, where a reversed row is one more row. "matrix": the entries of a matrix or of a directed
-# graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
+# "list": rows of an edge list, where a reversed row is one more row. "matrix": the entries of a
+# matrix or of a directed graph, where the two directions are C and its transpose. "undirected":
+# rows whose direction means nothing.
 Kind = Literal["list", "matrix", "undirected"]
 
 
@@ -39,7 +40,9 @@ class Policies:
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """Edges as they were given: the two ends as positions in ``ids``, and the weights, or ``None`` where all are 1."""
+    """Edges as they were given: the two ends as positions in ``ids``, and the weights, or ``None``
+    where all are 1.
+    """
 
     first: Ints
     second: Ints
@@ -56,7 +59,9 @@ def rows_of_network(
     where: str,
     place: Callable[[int], str] | None = None,
 ) -> EdgeRows:
-    """Rows of a graph of objects. A missing weight becomes 1, and is counted where others have one."""
+    """Rows of a graph of objects. A missing weight becomes 1, and is counted where others have
+    one.
+    """
     distinct_ids(ids, where, once=True)
     first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     missing = 0 if weights is None else sum(weight is None for weight in weights)
@@ -77,7 +82,9 @@ def check_option(name: str, value: object, allowed: object) -> None:
 
 
 def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
-    """Refuse edges [m, 2] and weights [m] that are not as compiled loops, which check nothing, trust them to be."""
+    """Refuse edges [m, 2] and weights [m] that are not as compiled loops, which check nothing,
+    trust them to be.
+    """
     for start in range(0, len(edges), _CHECKED):
         before = max(start - 1, 0)
         i, j = edges[before : start + _CHECKED].T
@@ -89,7 +96,9 @@ def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
             raise GraphError(f"{name}: tie {before + k} (from 0) {why}")
         if (disorder := (i[1:] < i[:-1]) | ((i[1:] == i[:-1]) & (j[1:] <= j[:-1]))).any():
             k = before + int(disorder.argmax()) + 1
-            raise GraphError(f"{name}: tie {k} (from 0) does not come after the one before: sort them, each once")
+            raise GraphError(
+                f"{name}: tie {k} (from 0) does not come after the one before: sort them, each once"
+            )
         if (wrong := ~((here > 0) & (here < np.inf))).any():
             k = int(wrong.argmax())
             why = f"weighs {here[k]:g}: a weight is a finite number above 0"
@@ -97,13 +106,16 @@ def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
 
 
 def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys make very slow."""
+    """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys
+    make very slow.
+    """
     values = np.sort(values)
     return np.concatenate((values[:1], values[1:][values[1:] != values[:-1]]))
 
 
 def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
-    """The same numbers, where those that differ by rounding alone are the least of them: .1 + .2 is .3.
+    """The same numbers, where those that differ by rounding alone are the least of them: .1 + .2 is
+    .3.
 
     ``tolerance`` is relative.
 
@@ -141,7 +153,9 @@ def as_positions(what: str, values: ArrayLike) -> Ints:
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise GraphError(f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}")
+        raise GraphError(
+            f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}"
+        )
     return array.astype(np.int64)
 
 

@@ -14,7 +14,9 @@ _BLOCK = 1 << 20  # bytes that are decompressed or decoded at a time
 
 
 class _Blocks(io.RawIOBase):
-    """Bytes that come in blocks, none of them empty, read as those of a file; ``file`` is closed with it."""
+    """Bytes that come in blocks, none of them empty, read as those of a file; ``file`` is closed
+    with it.
+    """
 
     def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
         super().__init__()
@@ -44,12 +46,16 @@ def compression(path: str) -> str | None:
 
 
 def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> io.BufferedReader:
-    """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2: half) of the limit."""
+    """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2:
+    half) of the limit.
+    """
     codec, size = compression(path), os.path.getsize(path)
     if codec is encoding is None:
         return open(path, "rb")
     file = pa.OSFile(path) if codec is None else pa.CompressedInputStream(path, codec)
-    blocks: Iterator[bytes] = iter(lambda: file.read_buffer(_BLOCK).to_pybytes(), b"")  # read() leaks on damage
+    blocks: Iterator[bytes] = iter(
+        lambda: file.read_buffer(_BLOCK).to_pybytes(), b""
+    )  # read() leaks on damage
     if codec is not None:
         blocks = _limited(path, size, most_bytes(size) // part, blocks)
     if encoding is not None:
@@ -60,7 +66,8 @@ def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> io.B
 def not_decoded(path: str, line: int, encoding: str) -> GraphError:
     """The error for bytes that are not text in this encoding."""
     return GraphError(
-        f"{path}, line {line}: not {encoding}: name the encoding of the file, for example encoding='latin-1' "
+        f"{path}, line {line}: not {encoding}: name the encoding of the file, for example "
+        "encoding='latin-1' "
         "(--encoding latin-1), or convert it to UTF-8"
     )
 
@@ -71,12 +78,16 @@ def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[byte
         " ".encode(encoding)  # which also refuses what is no encoding of text
         decoder = codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError):
-        raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
+        raise GraphError(
+            f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'"
+        ) from None
     line = 1
     for block in chain(blocks, [b""]):
         try:
             text = decoder.decode(block, final=not block).encode()
-        except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
+        except (
+            UnicodeError
+        ) as error:  # of a decoder, or half a character, which UTF-8 does not have
             before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
             raise not_decoded(path, line + before.count(b"\n"), encoding) from None
         line += text.count(b"\n")
@@ -85,13 +96,16 @@ def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[byte
 
 
 def _limited(path: str, size: int, most: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """What a compressed file of ``size`` bytes holds, as far as it is not suspiciously more than the file."""
+    """What a compressed file of ``size`` bytes holds, as far as it is not suspiciously more than
+    the file.
+    """
     left = most
     for block in blocks:
         left -= len(block)
         if left < 0:
             raise GraphError(
-                f"{path}: {size} compressed bytes hold more than {most >> 20} MiB: decompress the file first if that "
+                f"{path}: {size} compressed bytes hold more than {most >> 20} MiB: decompress the "
+                "file first if that "
                 "is meant"
             )
         yield block

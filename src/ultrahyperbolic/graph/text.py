@@ -14,7 +14,15 @@ from pyarrow import csv
 
 from ..progress import Update
 from .columns import is_number, is_strength
-from .dialect import BYTE_ORDER_MARK, WHITESPACE, Dialect, comment_begin, comment_pattern, records, squeeze_blanks
+from .dialect import (
+    BYTE_ORDER_MARK,
+    WHITESPACE,
+    Dialect,
+    comment_begin,
+    comment_pattern,
+    records,
+    squeeze_blanks,
+)
 from .encode import Block, Encoded, Texts, encode_ends, number_blocks, texts_of_arrow
 from .errors import ID, LINE, GraphError
 from .streams import open_bytes
@@ -29,11 +37,16 @@ class _QuoteFoundError(Exception):
 
 
 def read_ends(
-    dialect: Dialect, ids: tuple[int, int], weight: int | None, update: Update = lambda completed, text: None
+    dialect: Dialect,
+    ids: tuple[int, int],
+    weight: int | None,
+    update: Update = lambda completed, text: None,
 ) -> tuple[Encoded, int]:
-    """The rows of an edge list, and how many comment lines were skipped; ``update`` hears how many MiB were read.
+    """The rows of an edge list, and how many comment lines were skipped; ``update`` hears how many
+    MiB were read.
 
-    Compiled loops on all cores split and number a large file without quotes; blocks that are not plain go to Arrow.
+    Compiled loops on all cores split and number a large file without quotes; blocks that are not
+    plain go to Arrow.
     """
     if not dialect.quoted and os.path.getsize(dialect.path) >= _LARGE:
         lines = _CleanLines(dialect, update)
@@ -42,19 +55,29 @@ def read_ends(
         except _QuoteFoundError:
             dialect = replace(dialect, quoted=True)
         except (pa.ArrowInvalid, OSError) as error:
-            error.__traceback__ = None  # a cycle through futures, which would keep the blocks until they are collected
+            # a cycle through futures, which would keep the blocks until they are collected
+            error.__traceback__ = None
             raise _diagnosis(dialect, ids, weight, error) from None
     table, comment_lines = read_columns(dialect, ids, weight, update)
-    parts = ((*batch.columns[:2], batch[2].to_numpy() if weight is not None else None) for batch in table.to_batches())
+    parts = (
+        (*batch.columns[:2], batch[2].to_numpy() if weight is not None else None)
+        for batch in table.to_batches()
+    )
     return encode_ends(parts), comment_lines
 
 
-def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -> tuple[Encoded, list[int], list[int]]:
-    """The rows of an edge list that can be read, their lines, and the lines of all others. It is slow."""
+def read_good_rows(
+    dialect: Dialect, ids: tuple[int, int], weight: int | None
+) -> tuple[Encoded, list[int], list[int]]:
+    """The rows of an edge list that can be read, their lines, and the lines of all others. It is
+    slow.
+    """
     good: list[tuple[str, ...]] = []
     lines: list[int] = []
     bad: list[int] = []
-    for line, row in islice(records(dialect, single_lines=True), int(dialect.header is not None), None):
+    for line, row in islice(
+        records(dialect, single_lines=True), int(dialect.header is not None), None
+    ):
         is_good = (
             len(row) == dialect.width
             and all(0 < len(row[column].strip().encode()) <= ID for column in ids)
@@ -62,21 +85,39 @@ def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -
         )
         (lines if is_good else bad).append(line)
         if is_good:
-            good.append((row[ids[0]], row[ids[1]], "" if weight is None else row[weight].replace(dialect.point, ".")))
+            good.append(
+                (
+                    row[ids[0]],
+                    row[ids[1]],
+                    "" if weight is None else row[weight].replace(dialect.point, "."),
+                )
+            )
     first, second, weights = zip(*good, strict=True) if good else ((), (), ())
     numbers = None if weight is None else np.array(weights, dtype=np.float64)
-    return encode_ends([(pa.array(first, pa.string()), pa.array(second, pa.string()), numbers)]), lines, bad
+    return (
+        encode_ends([(pa.array(first, pa.string()), pa.array(second, pa.string()), numbers)]),
+        lines,
+        bad,
+    )
 
 
 def read_columns(
-    dialect: Dialect, ids: Sequence[int], weight: int | None = None, update: Update = lambda completed, text: None
+    dialect: Dialect,
+    ids: Sequence[int],
+    weight: int | None = None,
+    update: Update = lambda completed, text: None,
 ) -> tuple[pa.Table, int]:
-    """The columns of ids as text and the column of weights as numbers, and how many comment lines were skipped."""
+    """The columns of ids as text and the column of weights as numbers, and how many comment lines
+    were skipped.
+    """
     lines = _CleanLines(dialect, update)
     try:
         blocks = [lines.read_all_quoted()] if dialect.quoted else lines.blocks()
         has_header = dialect.header is not None
-        tables = [_parse(dialect, block, has_header and k == 0, ids, weight) for k, block in enumerate(blocks)]
+        tables = [
+            _parse(dialect, block, has_header and k == 0, ids, weight)
+            for k, block in enumerate(blocks)
+        ]
         if not tables:
             raise pa.ArrowInvalid("Empty CSV file")
     except _QuoteFoundError:
@@ -86,7 +127,9 @@ def read_columns(
     return pa.concat_tables(tables), lines.comment_lines
 
 
-def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], weight: int | None) -> Encoded:
+def _number_lines(
+    dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], weight: int | None
+) -> Encoded:
     from .compiled import split_lines
 
     def split(data: bytes) -> Block | None:
@@ -97,9 +140,14 @@ def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], we
             return None
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
         rows = np.count_nonzero(text == ord("\n"))
-        spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
+        spans, weights = (
+            np.empty((2, 2, rows), dtype=np.int32),
+            np.empty(rows if weight is not None else 0),
+        )
         third, point = -1 if weight is None else weight, ord(dialect.point)
-        rows = split_lines(text, ord(dialect.separator), dialect.width, *ids, third, point, spans, weights)
+        rows = split_lines(
+            text, ord(dialect.separator), dialect.width, *ids, third, point, spans, weights
+        )
         if rows < 0:
             return None
         spans.flags.writeable = False
@@ -113,19 +161,33 @@ def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], we
             return block
         table = _parse(dialect, data, has_header, ids, weight)
         first, second, *weights = (column.combine_chunks() for column in table.columns)
-        return Block(texts_of_arrow(first), texts_of_arrow(second), weights[0].to_numpy() if weights else None)
+        return Block(
+            texts_of_arrow(first),
+            texts_of_arrow(second),
+            weights[0].to_numpy() if weights else None,
+        )
 
     return number_blocks(enumerate(lines.blocks()), load)
 
 
-def _parse(dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], weight: int | None) -> pa.Table:
-    """The columns of clean lines, by Arrow: those of ids in their order, and then that of the weights."""
+def _parse(
+    dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], weight: int | None
+) -> pa.Table:
+    """The columns of clean lines, by Arrow: those of ids in their order, and then that of the
+    weights.
+    """
     names = [f"c{k}" for k in range(dialect.width)]
-    types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
+    types = {names[k]: pa.string() for k in ids} | (
+        {} if weight is None else {names[weight]: pa.float64()}
+    )
     return csv.read_csv(
         pa.BufferReader(data),
-        read_options=csv.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
-        parse_options=csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=dialect.quoted),
+        read_options=csv.ReadOptions(
+            column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=dialect.separator, newlines_in_values=dialect.quoted
+        ),
         convert_options=csv.ConvertOptions(
             include_columns=list(types),
             column_types=types,
@@ -137,7 +199,9 @@ def _parse(dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], 
 
 
 class _CleanLines:
-    """The lines of a file as Arrow wants them: no byte order mark, no comments, one blank for a run of blanks."""
+    """The lines of a file as Arrow wants them: no byte order mark, no comments, one blank for a run
+    of blanks.
+    """
 
     def __init__(self, dialect: Dialect, update: Update) -> None:
         self.comment_lines = 0
@@ -159,7 +223,8 @@ class _CleanLines:
                 end = block.rfind(b"\n") + 1
                 if end == 0 and len(rest) + len(block) >= _BLOCK:
                     raise GraphError(
-                        f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: not an edge list"
+                        f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: not an "
+                        "edge list"
                     )
                 if end:
                     yield self._clean(b"".join((rest, memoryview(block)[:end])))
@@ -181,7 +246,11 @@ class _CleanLines:
             # A comment, or all there is up to the next one.
             other = b'((?:"[^"]*"|[^"\n]+|\n(?!' + comment_begin(self._dialect.comments) + b"))++)"
             data = re.sub(self._comment.pattern + b"|" + other, drop, data, flags=re.MULTILINE)
-        return b"".join(map(squeeze_blanks, _whole_fields(data))) if self._dialect.delimiter == WHITESPACE else data
+        return (
+            b"".join(map(squeeze_blanks, _whole_fields(data)))
+            if self._dialect.delimiter == WHITESPACE
+            else data
+        )
 
     def _clean(self, data: bytes) -> bytes:
         if b'"' in data:
@@ -194,7 +263,12 @@ class _CleanLines:
             data = data.replace(b"\t", b" ")
             while b"  " in data:
                 data = data.replace(b"  ", b" ")
-            data = data.replace(b" \n", b"\n").replace(b" \r", b"\r").replace(b"\n ", b"\n").strip(b" ")
+            data = (
+                data.replace(b" \n", b"\n")
+                .replace(b" \r", b"\r")
+                .replace(b"\n ", b"\n")
+                .strip(b" ")
+            )
         return data
 
     def _checked(self, data: bytes) -> bytes:
@@ -202,7 +276,9 @@ class _CleanLines:
             self._at_start = False
             data = data.removeprefix(BYTE_ORDER_MARK)
         if b"\0" in data:
-            raise GraphError(f"{self._dialect.path}: not a text file in UTF-8 (it holds zero bytes)")
+            raise GraphError(
+                f"{self._dialect.path}: not a text file in UTF-8 (it holds zero bytes)"
+            )
         return data
 
 
@@ -217,7 +293,9 @@ def _whole_fields(data: bytes) -> Iterator[bytes]:
             start = end
 
 
-def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: Exception) -> GraphError:
+def _diagnosis(
+    dialect: Dialect, ids: Sequence[int], weight: int | None, error: Exception
+) -> GraphError:
     """Why Arrow could not parse the file: the first row that is not as the others."""
     advice = "correct it, or leave bad rows out with --skip-bad-rows (skip_bad_rows=True)"
     try:
@@ -228,8 +306,15 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 shown = repr(text if len(text) <= 60 else text[:57] + "...")
                 hint = " (is a quote left open?)" if "\n" in text else ""
                 counted = f"{len(row)} column{'s' * (len(row) != 1)}"
-                return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}; {advice}")
-            if weight is not None and (k or dialect.header is None) and not is_number(row[weight], dialect.point):
+                return GraphError(
+                    f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}; "
+                    f"{advice}"
+                )
+            if (
+                weight is not None
+                and (k or dialect.header is None)
+                and not is_number(row[weight], dialect.point)
+            ):
                 ends = " - ".join(repr(row[column].strip()) for column in ids)
                 place += f" ({ends})" if ends else ""
                 return GraphError(f"{place}: the weight {row[weight]!r} is not a number: {advice}")

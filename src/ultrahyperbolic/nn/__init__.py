@@ -8,6 +8,15 @@ from .linear import PseudoActivation, PseudoLinear, quotient_dist, representativ
 from .loss import RankingLoss
 
 __all__ = [
-    "ClassDecoder", "LinkDecoder", "ManifoldEmbedding", "PseudoActivation", "PseudoGraphConv", "PseudoLinear",
-    "RankingLoss", "SampleSizes", "normalized_edges", "quotient_dist", "representative",
-]  # fmt: skip
+    "ClassDecoder",
+    "LinkDecoder",
+    "ManifoldEmbedding",
+    "PseudoActivation",
+    "PseudoGraphConv",
+    "PseudoLinear",
+    "RankingLoss",
+    "SampleSizes",
+    "normalized_edges",
+    "quotient_dist",
+    "representative",
+]

@@ -12,7 +12,9 @@ from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
 
 class Decoder(nn.Module):
-    """What both decoders share: how far apart two points are, in units of a temperature that is learnt."""
+    """What both decoders share: how far apart two points are, in units of a temperature that is
+    learnt.
+    """
 
     def __init__(
         self,
@@ -45,10 +47,11 @@ class Decoder(nn.Module):
 
 
 class LinkDecoder(Decoder):
-    """Fermi–Dirac: the probability 1/(exp((D - r)/t) + 1) of a tie between points at dissimilarity D.
+    """Fermi–Dirac: the probability 1/(exp((D - r)/t) + 1) of a tie between points at dissimilarity
+    D.
 
-    ``forward`` gives logits (r - D)/t, for ``binary_cross_entropy_with_logits``; `probability` gives probabilities.
-    Neither overflows.
+    ``forward`` gives logits (r - D)/t, for ``binary_cross_entropy_with_logits``; `probability`
+    gives probabilities. Neither overflows.
 
     Parameters
     ----------
@@ -59,8 +62,8 @@ class LinkDecoder(Decoder):
     temperature : float
         t to start from, learnt and always positive.
     dissimilarity : str
-        D_γ by default, whose slope is infinite on the light cone and counted as 0 there. ``"smoothed"``, with
-        ``epsilon``, has finite slopes everywhere and is often easier to train.
+        D_γ by default, whose slope is infinite on the light cone and counted as 0 there.
+        ``"smoothed"``, with ``epsilon``, has finite slopes everywhere and is often easier to train.
     epsilon : float, optional
         Of the smoothed dissimilarity.
     dtype : torch.dtype, optional

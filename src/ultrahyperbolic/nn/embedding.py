@@ -14,8 +14,9 @@ from ..geometry.manifold import require_manifold
 class ManifoldEmbedding(nn.Module):
     """``nn.Embedding`` on a manifold: numbers [...] to points [..., d].
 
-    Its ``weight`` is a `ultrahyperbolic.ManifoldParameter`, so our optimisers keep the points on the manifold. With
-    ``sparse=True`` a step moves the rows of the batch alone, with momentum and Adam too.
+    Its ``weight`` is a `ultrahyperbolic.ManifoldParameter`, so our optimisers keep the points on
+    the manifold. With ``sparse=True`` a step moves the rows of the batch alone, with momentum and
+    Adam too.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ class ManifoldEmbedding(nn.Module):
     sparse : bool
         Whether the gradient of ``weight`` is sparse.
     scale : float
-        The points start near the origin: their coordinates are perturbed by at most ``scale`` times its radius.
+        The points start near the origin: their coordinates are perturbed by at most ``scale`` times
+        its radius.
     generator : torch.Generator or int, optional
         A generator or a seed for the start.
     dtype, device : optional
@@ -56,18 +58,29 @@ class ManifoldEmbedding(nn.Module):
         super().__init__()
         require_manifold(manifold)
         num = check_count("num", num, 1)
-        start = manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)
+        start = manifold.random_near_pole(
+            num, epsilon=scale, generator=generator, dtype=dtype, device=device
+        )
         self.manifold, self.sparse = manifold, sparse
         self.weight = ManifoldParameter(start, manifold)
 
     @classmethod
     def from_points(
-        cls, points: Tensor, manifold: Manifold | None = None, *, sparse: bool = False, freeze: bool = False
+        cls,
+        points: Tensor,
+        manifold: Manifold | None = None,
+        *,
+        sparse: bool = False,
+        freeze: bool = False,
     ) -> Self:
-        """A table of copies of points [n, d], which may carry their manifold; ``freeze`` makes it constant."""
+        """A table of copies of points [n, d], which may carry their manifold; ``freeze`` makes it
+        constant.
+        """
         if points.dim() != 2:
             raise ValueError(f"points must be [n, d], got shape {tuple(points.shape)}")
-        weight = ManifoldParameter(points.detach().clone(), manifold or getattr(points, "manifold", None))
+        weight = ManifoldParameter(
+            points.detach().clone(), manifold or getattr(points, "manifold", None)
+        )
         made = cls.__new__(cls)
         nn.Module.__init__(made)
         made.manifold, made.sparse = weight.manifold, sparse
@@ -76,7 +89,12 @@ class ManifoldEmbedding(nn.Module):
 
     @classmethod
     def from_embedding(
-        cls, embedding: Any, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
+        cls,
+        embedding: Any,
+        *,
+        sparse: bool = False,
+        freeze: bool = False,
+        dtype: torch.dtype = torch.float64,
     ) -> Self:
         """The points of an `ultrahyperbolic.Embedding`, in the order of its ids."""
         points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype)

@@ -10,12 +10,17 @@ from .linear import PseudoLinear, from_coordinates
 
 
 def normalized_edges(
-    edge_index: Tensor, n_nodes: int, edge_weight: Tensor | None = None, *, dtype: torch.dtype | None = None
+    edge_index: Tensor,
+    n_nodes: int,
+    edge_weight: Tensor | None = None,
+    *,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The edges of D^-½ (A + I) D^-½ (Kipf & Welling 2017): indices [2, m + n] and weights [m + n].
 
-    ``edge_index`` [2, m] holds sources and targets, both directions of every undirected edge. A self-loop of weight 1
-    is added at every node, so ``edge_index`` should have none. D is the sum of weights that reach a node.
+    ``edge_index`` [2, m] holds sources and targets, both directions of every undirected edge. A
+    self-loop of weight 1 is added at every node, so ``edge_index`` should have none. D is the sum
+    of weights that reach a node.
     """
     n_nodes = check_count("n_nodes", n_nodes, 1)
     _check_edges(edge_index, edge_weight)
@@ -31,22 +36,26 @@ def normalized_edges(
 
 
 class PseudoGraphConv(PseudoLinear):
-    """A graph convolution from one manifold to another: `PseudoLinear` with a sum over neighbours before the bias.
+    """A graph convolution from one manifold to another: `PseudoLinear` with a sum over neighbours
+    before the bias.
 
-    With coordinates (t_j, s_j) of the nodes as there, and Â = D^-½ (A + I) D^-½ (Kipf & Welling 2017),
+    With coordinates (t_j, s_j) of the nodes as there, and Â = D^-½ (A + I) D^-½ (Kipf & Welling
+    2017),
 
         (a_i, v_i) = Σ_j Â_ij W (t_j, s_j) + b,   y_i = ψ⁻¹(a_i/‖a_i‖, v_i).
 
-    Between flat spaces this is the graph convolution of Kipf & Welling; on a sphere it is the mean direction.
+    Between flat spaces this is the graph convolution of Kipf & Welling; on a sphere it is the mean
+    direction.
 
-    It is called as PyTorch Geometric calls its layers, ``conv(x, edge_index, edge_weight)``, with the same meaning, so
-    it can take the place of ``GCNConv`` in a model; PyTorch Geometric itself is not needed.
+    It is called as PyTorch Geometric calls its layers, ``conv(x, edge_index, edge_weight)``, with
+    the same meaning, so it can take the place of ``GCNConv`` in a model; PyTorch Geometric itself
+    is not needed.
 
     Parameters
     ----------
     normalize : bool
-        Compute Â from the edges at every call. With False they are used as they are, with weight 1 if none is given:
-        pass those of `normalized_edges`, computed once.
+        Compute Â from the edges at every call. With False they are used as they are, with weight 1
+        if none is given: pass those of `normalized_edges`, computed once.
     in_manifold, out_manifold, bias, quotient, device, dtype
         As in `PseudoLinear`.
 
@@ -71,7 +80,9 @@ class PseudoGraphConv(PseudoLinear):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_manifold, out_manifold, bias, quotient=quotient, device=device, dtype=dtype)
+        super().__init__(
+            in_manifold, out_manifold, bias, quotient=quotient, device=device, dtype=dtype
+        )
         self.normalize = normalize
 
     def extra_repr(self) -> str:
@@ -79,14 +90,17 @@ class PseudoGraphConv(PseudoLinear):
         return f"{super().extra_repr()}, normalize={self.normalize}"
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Points [..., n, d'] from points [..., n, d] of the nodes, edges [2, m] and their weights [m].
+        """Points [..., n, d'] from points [..., n, d] of the nodes, edges [2, m] and their weights
+        [m].
 
         Messages run from ``edge_index[0]`` to ``edge_index[1]``.
         """
         _check_edges(edge_index, edge_weight)
         z = functional.linear(self._read(x), self.weight).to(x.dtype)
         if self.normalize:
-            edge_index, edge_weight = normalized_edges(edge_index, x.shape[-2], edge_weight, dtype=x.dtype)
+            edge_index, edge_weight = normalized_edges(
+                edge_index, x.shape[-2], edge_weight, dtype=x.dtype
+            )
         source, target = edge_index.unbind()
         messages = z.index_select(-2, source)
         if edge_weight is not None:
@@ -98,9 +112,14 @@ class PseudoGraphConv(PseudoLinear):
 
 
 def _check_edges(edge_index: Tensor, edge_weight: Tensor | None) -> None:
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2 or edge_index.dtype not in (torch.int32, torch.int64):
+    if (
+        edge_index.dim() != 2
+        or edge_index.shape[0] != 2
+        or edge_index.dtype not in (torch.int32, torch.int64)
+    ):
         raise ValueError(
-            f"edge_index must be integers [2, m], got shape {tuple(edge_index.shape)} and {edge_index.dtype}"
+            f"edge_index must be integers [2, m], got shape {tuple(edge_index.shape)} and "
+            f"{edge_index.dtype}"
         )
     if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
         raise ValueError(

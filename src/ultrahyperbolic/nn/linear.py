@@ -14,7 +14,8 @@ from ..geometry.manifold import require_manifold
 
 
 def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Tensor:
-    """The one of x and -x [..., d] on the side of y: -x where ⟨x, y⟩/β < 0; y is the pole by default.
+    """The one of x and -x [..., d] on the side of y: -x where ⟨x, y⟩/β < 0; y is the pole by
+    default.
 
     There ⟨x, y⟩/β >= 0, so a geodesic joins it to y. In hyperbolic space it is x itself.
 
@@ -25,7 +26,8 @@ def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Te
     """
     if not isinstance(manifold, PseudoHyperboloid | PseudoSphere):
         raise TypeError(
-            f"the quotient by ±1 is defined on PseudoHyperboloid and PseudoSphere, got {type(manifold).__name__}"
+            "the quotient by ±1 is defined on PseudoHyperboloid and PseudoSphere, got "
+            f"{type(manifold).__name__}"
         )
     if y is None:
         y = manifold.origin(dtype=x.dtype, device=x.device)
@@ -35,21 +37,31 @@ def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Te
 
 
 def quotient_dist(manifold: Manifold, x: Tensor, y: Tensor, epsilon: float | None = None) -> Tensor:
-    """The length of the geodesic between {x, -x} and {y, -y} [...], never NaN; smoothed on the cone with ``epsilon``.
+    """The length of the geodesic between {x, -x} and {y, -y} [...], never NaN; smoothed on the cone
+    with ``epsilon``.
 
-    ``dist(±x, y)`` with the sign for which ⟨±x, y⟩/β >= 0, or ``smoothed_dissimilarity`` with that ``epsilon``. For
-    p = 0 it is the distance of lines, at most π/2 √|β|; for q = 0 the hyperbolic distance.
+    ``dist(±x, y)`` with the sign for which ⟨±x, y⟩/β >= 0, or ``smoothed_dissimilarity`` with that
+    ``epsilon``. For p = 0 it is the distance of lines, at most π/2 √|β|; for q = 0 the hyperbolic
+    distance.
     """
     x = representative(manifold, x, y)
-    return manifold.dist(x, y) if epsilon is None else manifold.smoothed_dissimilarity(x, y, epsilon)
+    return (
+        manifold.dist(x, y) if epsilon is None else manifold.smoothed_dissimilarity(x, y, epsilon)
+    )
 
 
 def out_width(manifold: Manifold) -> int:
-    """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0 is one point."""
+    """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0
+    is one point.
+    """
     require_layers(manifold)
     if isinstance(manifold, PseudoSphere | Product):
         return sum(map(out_width, manifold._factors()))
-    return manifold.p if isinstance(manifold, PseudoHyperboloid) and manifold.q == 0 else manifold.ambient_dim
+    return (
+        manifold.p
+        if isinstance(manifold, PseudoHyperboloid) and manifold.q == 0
+        else manifold.ambient_dim
+    )
 
 
 def require_layers(manifold: Manifold) -> None:
@@ -60,17 +72,27 @@ def require_layers(manifold: Manifold) -> None:
 
 
 def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
-    """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in reverse order."""
+    """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in
+    reverse order.
+    """
     return _by_factors(manifold, x, lambda quadric, part: part / quadric._scale(part).sqrt())
 
 
 def psi(manifold: Manifold, x: Tensor) -> Tensor:
-    """ψ(x) = (t/‖t‖, s/√|β|), in hyperbolic space s/√|β| alone: [..., d] to [..., out_width], invertible."""
-    return _by_factors(manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :])
+    """ψ(x) = (t/‖t‖, s/√|β|), in hyperbolic space s/√|β| alone: [..., d] to [..., out_width],
+    invertible.
+    """
+    return _by_factors(
+        manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :]
+    )
 
 
-def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]) -> Tensor:
-    """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat points stay."""
+def _by_factors(
+    manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]
+) -> Tensor:
+    """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat
+    points stay.
+    """
     validate(manifold.ambient_dim, x=x)
     if isinstance(manifold, PseudoSphere | Product):
         parts = zip(manifold._factors(), manifold._split(x), strict=True)
@@ -81,8 +103,8 @@ def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, 
 def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:
     """φ(√|β| z) = ψ⁻¹(a/‖a‖, v) of any vectors z = (a, v) [..., out_width]: onto the manifold.
 
-    Where a vanishes, the point has the direction of the pole, and no gradient with respect to a. In hyperbolic space
-    there is no a: its direction is always that of the pole.
+    Where a vanishes, the point has the direction of the pole, and no gradient with respect to a. In
+    hyperbolic space there is no a: its direction is always that of the pole.
     """
     if isinstance(manifold, Euclidean):
         validate(manifold.ambient_dim, z=z)
@@ -91,7 +113,9 @@ def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:
         return manifold.image.anti_isometry(from_coordinates(manifold.image, z))
     if isinstance(manifold, Product):
         factors = list(manifold._factors())
-        parts = zip(factors, torch.split(z, [out_width(factor) for factor in factors], dim=-1), strict=True)
+        parts = zip(
+            factors, torch.split(z, [out_width(factor) for factor in factors], dim=-1), strict=True
+        )
         return torch.cat([from_coordinates(factor, part) for factor, part in parts], dim=-1)
     assert isinstance(manifold, PseudoHyperboloid)
     time = 0 if manifold.q == 0 else manifold.q + 1
@@ -114,13 +138,13 @@ class PseudoLinear(nn.Module):
 
         (a, v) = W (t, s) + b,   y = ψ⁻¹(a/‖a‖, v) = √|β'| (√(1 + ‖v‖²) a/‖a‖, v),
 
-    with ψ: Q^{p',q'} → S^{q'} × R^{p'} (Theorem 4.1). Every result is a point, and no light cone plays a part. Only
-    where a = 0 must a direction be chosen: it is the pole's. These x have codimension q' + 1; in hyperbolic space
-    (q' = 0) there are none. Among the maps are the identity and all isometries of the manifold, x ↦ Wx with W in
-    O(q+1, p). In particular:
+    with ψ: Q^{p',q'} → S^{q'} × R^{p'} (Theorem 4.1). Every result is a point, and no light cone
+    plays a part. Only where a = 0 must a direction be chosen: it is the pole's. These x have
+    codimension q' + 1; in hyperbolic space (q' = 0) there are none. Among the maps are the identity
+    and all isometries of the manifold, x ↦ Wx with W in O(q+1, p). In particular:
 
-    - from hyperbolic to hyperbolic space (q = q' = 0) there is no a: W has p' rows, and the time coordinate follows
-      from v. This is the Lorentz linear layer of Chen et al. (2022);
+    - from hyperbolic to hyperbolic space (q = q' = 0) there is no a: W has p' rows, and the time
+      coordinate follows from v. This is the Lorentz linear layer of Chen et al. (2022);
     - from sphere to sphere (p = p' = 0) it is Wt + b, made as long as the radius;
     - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
       ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
@@ -128,8 +152,8 @@ class PseudoLinear(nn.Module):
     Parameters
     ----------
     in_manifold, out_manifold : Manifold
-        `PseudoHyperboloid`, `PseudoSphere`, `Euclidean` or a `Product` of these. Points [..., d] become points
-        [..., d'].
+        `PseudoHyperboloid`, `PseudoSphere`, `Euclidean` or a `Product` of these. Points [..., d]
+        become points [..., d'].
     bias : bool
         Learn b. It starts as ψ(pole), so that a new layer maps 0 to the pole.
     quotient : bool
@@ -174,7 +198,9 @@ class PseudoLinear(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             with torch.no_grad():
-                self.bias.copy_(psi(self.out_manifold, self.out_manifold.origin(dtype=torch.float64)))
+                self.bias.copy_(
+                    psi(self.out_manifold, self.out_manifold.origin(dtype=torch.float64))
+                )
 
     def extra_repr(self) -> str:
         """The options, for ``repr``."""
@@ -189,7 +215,8 @@ class PseudoLinear(nn.Module):
         """The coordinates that W multiplies."""
         if x.dtype != self.weight.dtype:
             raise TypeError(
-                f"x is {x.dtype} and the layer's weight {self.weight.dtype}: pass dtype={x.dtype} to the layer, "
+                f"x is {x.dtype} and the layer's weight {self.weight.dtype}: pass dtype={x.dtype} "
+                "to the layer, "
                 "or convert one of them"
             )
         if self.quotient:
@@ -200,9 +227,9 @@ class PseudoLinear(nn.Module):
 class PseudoActivation(nn.Module):
     """A function of the coordinates ψ(x) = (u, v), one by one: y = ψ⁻¹(f(u)/‖f(u)‖, f(v)).
 
-    It is continuous where f(u) is not 0 for a unit vector u, as for every f that vanishes at 0 alone: ``leaky_relu``,
-    ``tanh``, ``elu``. ``relu`` sends every u without positive coordinates to the pole, and jumps around them. In
-    hyperbolic and flat space there is no u, and any f will do.
+    It is continuous where f(u) is not 0 for a unit vector u, as for every f that vanishes at 0
+    alone: ``leaky_relu``, ``tanh``, ``elu``. ``relu`` sends every u without positive coordinates to
+    the pole, and jumps around them. In hyperbolic and flat space there is no u, and any f will do.
 
     Parameters
     ----------
@@ -212,7 +239,9 @@ class PseudoActivation(nn.Module):
         From tensors to tensors, elementwise.
     """
 
-    def __init__(self, manifold: Manifold, function: Callable[[Tensor], Tensor] = functional.leaky_relu) -> None:
+    def __init__(
+        self, manifold: Manifold, function: Callable[[Tensor], Tensor] = functional.leaky_relu
+    ) -> None:
         super().__init__()
         require_manifold(manifold)
         check_callable("function", function)

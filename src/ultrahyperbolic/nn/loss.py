@@ -1,4 +1,6 @@
-"""The ranking loss (Eq. 17) as a module for any training loop: of all pairs, or of a sample of them."""
+"""The ranking loss (Eq. 17) as a module for any training loop: of all pairs, or of a sample of
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,19 @@ _TABLES = Tables._fields[2:]
 
 
 class RankingLoss(nn.Module):
-    """Stronger ties shorter than weaker ones (Eq. 17): points [n, d], in the order of the graph's nodes, to a scalar.
+    """Stronger ties shorter than weaker ones (Eq. 17): points [n, d], in the order of the graph's
+    nodes, to a scalar.
 
-    Without ``sample`` all pairs count: at most 10,000 nodes. With it, an iteration looks at some ties and pairs, and
-    the loss is an estimate. Which ones follows from the seed and from the buffer ``iteration``, which advances at each
-    call in training mode only: in ``eval`` mode two calls see the same sample. It has first derivatives only.
+    Without ``sample`` all pairs count: at most 10,000 nodes. With it, an iteration looks at some
+    ties and pairs, and the loss is an estimate. Which ones follows from the seed and from the
+    buffer ``iteration``, which advances at each call in training mode only: in ``eval`` mode two
+    calls see the same sample. It has first derivatives only.
 
     Parameters
     ----------
     graph : Graph or RankedPairs
-        Whose ties are ranked; `from_ties` takes arrays. Those of a directed graph are ordered pairs (i, j), longer by
-        κ (h_i - h_j - 1)² with the heights h of ``heights`` [n].
+        Whose ties are ranked; `from_ties` takes arrays. Those of a directed graph are ordered pairs
+        (i, j), longer by κ (h_i - h_j - 1)² with the heights h of ``heights`` [n].
     manifold : Manifold
         Where the points live.
     temperature : float
@@ -85,10 +89,19 @@ class RankingLoss(nn.Module):
         if pairs.heights is not None and scope != "graph":
             raise ValueError("a directed graph is compared with scope 'graph'")
         check_positive("spring", spring, zero=True)
-        self.manifold, self.temperature, self.scope, self.seed = manifold, temperature, scope, as_integer("seed", seed)
+        self.manifold, self.temperature, self.scope, self.seed = (
+            manifold,
+            temperature,
+            scope,
+            as_integer("seed", seed),
+        )
         self.dissimilarity = check_dissimilarity(dissimilarity)
-        self.epsilon = SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
-        manifold.pair_function(self.dissimilarity, self.epsilon)  # raises here rather than in forward
+        self.epsilon = (
+            SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
+        )
+        manifold.pair_function(
+            self.dissimilarity, self.epsilon
+        )  # raises here rather than in forward
         self.n_nodes, self._most, self._silent, self._sampler = pairs.n_nodes, 0, 0, None
         self.spring = spring
         heights = None if pairs.heights is None else torch.from_numpy(pairs.heights)
@@ -116,14 +129,17 @@ class RankingLoss(nn.Module):
         directed: bool = False,
         **options: Any,
     ) -> Self:
-        """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where None.
+        """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where
+        None.
 
         ``directed`` ties lead from the first node to the second.
         """
         ends = torch.as_tensor(ties, dtype=torch.int64).reshape(-1, 2).cpu()
         held = torch.ones(len(ends)) if weights is None else torch.as_tensor(weights).detach().cpu()
         first, second = ends.numpy().T
-        graph = Graph.from_arrays(first, second, held.double().numpy(), ids=range(n_nodes), directed=directed)
+        graph = Graph.from_arrays(
+            first, second, held.double().numpy(), ids=range(n_nodes), directed=directed
+        )
         return cls(graph, manifold, **options)
 
     def forward(self, points: Tensor) -> Tensor:
@@ -156,11 +172,13 @@ class RankingLoss(nn.Module):
     def extra_repr(self) -> str:
         """What ``repr`` shows beside the manifold."""
         sampled = "" if self._sampler is None else f", sample={self._sampler.sizes}"
-        return f"{self.n_nodes} nodes, temperature={self.temperature:g}, scope={self.scope!r}{sampled}"
+        return (
+            f"{self.n_nodes} nodes, temperature={self.temperature:g}, scope={self.scope!r}{sampled}"
+        )
 
 
-# What is drawn has no fixed shape, so torch.compile cannot look inside: it calls an operator that finds the graph by
-# its number.
+# What is drawn has no fixed shape, so torch.compile cannot look inside: it calls an operator that
+# finds the graph by its number.
 
 
 class _Sampler:
@@ -172,7 +190,9 @@ class _Sampler:
         _SAMPLERS[self.number] = self
         self._on: dict[torch.device, SampledLoss] = {}
 
-    def __call__(self, points: Tensor, seed: int, iteration: int, measure: Measure) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, points: Tensor, seed: int, iteration: int, measure: Measure
+    ) -> tuple[Tensor, Tensor]:
         """The loss and its gradient [n, d] at points, of the sample of an iteration."""
         device = points.device
         if device not in self._on:
@@ -195,8 +215,12 @@ _SAMPLERS: WeakValueDictionary[int, _Sampler] = WeakValueDictionary()
 
 
 @torch.library.custom_op("ultrahyperbolic::sampled_ranking", mutates_args=())
-def _sampled(points: Tensor, iteration: Tensor, which: list[int], settings: list[float]) -> tuple[Tensor, Tensor]:
-    """The estimate and its gradient; ``which`` is the sampler, the seed, and time and kind of the space."""
+def _sampled(
+    points: Tensor, iteration: Tensor, which: list[int], settings: list[float]
+) -> tuple[Tensor, Tensor]:
+    """The estimate and its gradient; ``which`` is the sampler, the seed, and time and kind of the
+    space.
+    """
     number, seed, time, kind = which
     radius, *rest = settings
     measure = Measure(KernelSpace(time, radius, kind), *rest)
@@ -204,13 +228,20 @@ def _sampled(points: Tensor, iteration: Tensor, which: list[int], settings: list
 
 
 @_sampled.register_fake
-def _(points: Tensor, iteration: Tensor, which: list[int], settings: list[float]) -> tuple[Tensor, Tensor]:
+def _(
+    points: Tensor, iteration: Tensor, which: list[int], settings: list[float]
+) -> tuple[Tensor, Tensor]:
     return points.new_empty(()), torch.empty_like(points)
 
 
 @_sampled.register_vmap
 def _(
-    info: Any, dims: tuple[int | None, ...], points: Tensor, iteration: Tensor, which: list[int], settings: list[float]
+    info: Any,
+    dims: tuple[int | None, ...],
+    points: Tensor,
+    iteration: Tensor,
+    which: list[int],
+    settings: list[float],
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
     """One after the other."""
     columns = [

@@ -1,13 +1,14 @@
 """What gently holds the sums of a node's distances: its centrality in the graph.
 
-The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
-be what the optimiser happened to leave. This term asks that δ follows current-flow closeness f:
+The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum
+over all pairs, would be what the optimiser happened to leave. This term asks that δ follows
+current-flow closeness f:
 
     weight · Σ_i log cosh((δ_i - c_i) / τ)
 
-δ_i is the mean of d_ij - a_i - a_j over landmarks j of the component, and c_i = -log f_i, scaled to a standard
-deviation. Both are taken relative to their mean over the component. Like the ranking loss the term is in units of τ,
-and its slope is bounded.
+δ_i is the mean of d_ij - a_i - a_j over landmarks j of the component, and c_i = -log f_i, scaled to
+a standard deviation. Both are taken relative to their mean over the component. Like the ranking
+loss the term is in units of τ, and its slope is bounded.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _DIGITS = 6
 """Decimals of log f that are kept: further ones could differ between processors."""
 ALL_NODES = 96
 """Up to this many nodes all of them are landmarks of every iteration."""
-# Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
-# times the landmarks of an iteration of descent, and half of all.
+# Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an
+# evaluation has this many times the landmarks of an iteration of descent, and half of all.
 _MOST, _FEWEST, _PAIRS, _TIMES = 256, 64, 200_000, 8
 
 
@@ -58,7 +59,9 @@ class Closeness(NamedTuple):
         landmarks = np.random.default_rng(0).choice(n, count, replace=False, p=pairs / pairs.sum())
         values = centrality_of(graph).values
         target = -np.log(np.where(values > 0.0, values, 1.0))
-        target = (target - (np.bincount(component, target) / np.bincount(component))[component]).round(_DIGITS)
+        target = (
+            target - (np.bincount(component, target) / np.bincount(component))[component]
+        ).round(_DIGITS)
         deviation = math.sqrt(float(np.add.reduce(target * target)) / n)
         target *= _SPREAD / max(deviation, 10.0**-_DIGITS)
         return cls(landmarks, component, target, few, many)
@@ -76,7 +79,9 @@ class Closeness(NamedTuple):
 
 
 def sizes_of(n: int) -> tuple[int, int, int]:
-    """How many landmarks n nodes have, and how many of them an evaluation and an iteration of descent look at."""
+    """How many landmarks n nodes have, and how many of them an evaluation and an iteration of
+    descent look at.
+    """
     if n <= ALL_NODES:
         return n, n, n
     many = max(_FEWEST, min(_MOST, _PAIRS // n))
@@ -103,7 +108,9 @@ def closeness_loss(
     distances = dissimilarity(points[marks][:, None], points[None])
     if offsets is not None:
         distances = distances - (offsets[marks][:, None] + offsets)
-    here = (component[marks][:, None] == component) & (marks[:, None] != torch.arange(len(points)).to(marks))
+    here = (component[marks][:, None] == component) & (
+        marks[:, None] != torch.arange(len(points)).to(marks)
+    )
     met = here.sum(0)
     excess = torch.where(here, distances, 0.0).sum(0) / met.clamp_min(1) - radius * target
     total = points.new_zeros(())

@@ -27,25 +27,38 @@ NOTHING = -1e30
 
 @dataclass(frozen=True)
 class RankedPairs:
-    """A graph as the loss sees it: edges from the weakest capacity class to the strongest, and who is connected."""
+    """A graph as the loss sees it: edges from the weakest capacity class to the strongest, and who
+    is connected.
+    """
 
     n_nodes: int
     edges: Ints
     """[m, 2], sorted by capacity class."""
     weaker: Ints
-    """[m]: how many edges have a strictly smaller capacity, which is also where the class of the edge begins."""
+    """[m]: how many edges have a strictly smaller capacity, which is also where the class of the
+    edge begins.
+    """
     heights: Floats | None = None
-    """Of a directed graph [n]: its edges are ordered pairs, cheapest from a node to one that is lower by 1."""
+    """Of a directed graph [n]: its edges are ordered pairs, cheapest from a node to one that is
+    lower by 1.
+    """
     silent: int = 0
-    """How many of the first edges are no ties but their reverses: weaker than all ties, and without a term."""
+    """How many of the first edges are no ties but their reverses: weaker than all ties, and without
+    a term.
+    """
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses.
+        """Sort the edges of a graph by capacity; a directed graph has its ties and the missing
+        reverses.
 
-        If each tie has a reverse of the same weight, directions say nothing, and there are none here.
+        If each tie has a reverse of the same weight, directions say nothing, and there are none
+        here.
         """
-        if graph.directions is not None and (graph.directions[:, 0] != graph.directions[:, 1]).any():
+        if (
+            graph.directions is not None
+            and (graph.directions[:, 0] != graph.directions[:, 1]).any()
+        ):
             return cls._of_directed(graph)
         sizes = np.bincount(graph.classes)
         few = len(sizes) <= 1 << 16  # numpy sorts short numbers by their digits, in linear time
@@ -81,8 +94,12 @@ class RankedPairs:
 
     @property
     def joined(self) -> Ints:
-        """[k, 2] the edges, each pair of nodes once: in a directed graph the reverse of each is an edge, too."""
-        return self.edges if self.heights is None else self.edges[self.edges[:, 0] < self.edges[:, 1]]
+        """[k, 2] the edges, each pair of nodes once: in a directed graph the reverse of each is an
+        edge, too.
+        """
+        return (
+            self.edges if self.heights is None else self.edges[self.edges[:, 0] < self.edges[:, 1]]
+        )
 
     @cached_property
     def neighbors(self) -> tuple[Ints, Ints]:
@@ -96,8 +113,8 @@ class RankedPairs:
     def incidence(self) -> tuple[Ints, Ints, Ints, Ints]:
         """The edges of every node, weakest first, so that each stands at both its ends.
 
-        Offsets [n + 1], where the edges of a node begin; their numbers [2m]; where the class of each begins [2m]; and
-        where an edge stands at its first end and at its second [m, 2].
+        Offsets [n + 1], where the edges of a node begin; their numbers [2m]; where the class of
+        each begins [2m]; and where an edge stands at its first end and at its second [m, 2].
         """
         m = self.n_edges
         nodes, numbers = self.edges.T.reshape(-1), np.tile(np.arange(m), 2)
@@ -114,7 +131,9 @@ class RankedPairs:
     def nonedges(self) -> Ints:
         """[non-edges, 2], for graphs small enough to list them."""
         if self.n_nodes > MAX_NODES:
-            raise MemoryError(f"{self.n_nodes} nodes have too many pairs to list: at most {MAX_NODES} here")
+            raise MemoryError(
+                f"{self.n_nodes} nodes have too many pairs to list: at most {MAX_NODES} here"
+            )
         free = np.triu(np.ones((self.n_nodes, self.n_nodes), dtype=bool), 1)
         free[self.edges.min(1), self.edges.max(1)] = False
         return np.stack(np.nonzero(free), axis=1)
@@ -126,7 +145,9 @@ class Tables(NamedTuple):
     most: int
     """How many edges the node of most edges has."""
     silent: int
-    """How many of the first edges have no term; with every pair tied, the weakest class has none."""
+    """How many of the first edges have no term; with every pair tied, the weakest class has
+    none.
+    """
     edges: Tensor
     """[m, 2], weakest class first."""
     weaker: Tensor
@@ -156,15 +177,16 @@ class Tables(NamedTuple):
 
 
 class ExactLoss:
-    """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is tested against.
+    """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is
+    tested against.
 
-    For an edge e_k of capacity c_k the loss is -log softmax(-d/τ) of e_k among itself, all edges of smaller capacity
-    and all pairs without an edge. Denominators depend on an edge through its capacity class alone, so one cumulative
-    log-sum-exp over the edges, weakest first and starting from the non-edges, gives them all: O(pairs + edges), with no
-    loop over classes.
+    For an edge e_k of capacity c_k the loss is -log softmax(-d/τ) of e_k among itself, all edges of
+    smaller capacity and all pairs without an edge. Denominators depend on an edge through its
+    capacity class alone, so one cumulative log-sum-exp over the edges, weakest first and starting
+    from the non-edges, gives them all: O(pairs + edges), with no loop over classes.
 
-    With scope "node" an edge is compared with the weaker pairs of its two ends alone: the same, with a cumulative
-    log-sum-exp for every node.
+    With scope "node" an edge is compared with the weaker pairs of its two ends alone: the same,
+    with a cumulative log-sum-exp for every node.
 
     Parameters
     ----------
@@ -193,25 +215,37 @@ class ExactLoss:
         self.scope = scope
         self._on: dict[torch.device, Tables] = {}
 
-    def __call__(self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0) -> Tensor:
-        """The loss, a scalar that autograd can differentiate, of points [n, d] and the offsets [n] of nodes."""
+    def __call__(
+        self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0
+    ) -> Tensor:
+        """The loss, a scalar that autograd can differentiate, of points [n, d] and the offsets [n]
+        of nodes.
+        """
         edges, nonedges = self.distances(points, offsets, spring)
         return self.of_distances(edges, nonedges)
 
-    def distances(self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0) -> tuple[Tensor, Tensor]:
-        """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs - m].
+    def distances(
+        self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs -
+        m].
 
-        With offsets a [n], those of nodes i and j are less by a_i + a_j. In a directed graph, whose ``spring`` is κ,
-        they are more by κ (h_i - h_j - 1)²; a pair of which neither direction is a tie stands for both: what it adds to
-        sums of exponentials is what both add.
+        With offsets a [n], those of nodes i and j are less by a_i + a_j. In a directed graph, whose
+        ``spring`` is κ, they are more by κ (h_i - h_j - 1)²; a pair of which neither direction is a
+        tie stands for both: what it adds to sums of exponentials is what both add.
         """
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
-            raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
+            raise ValueError(
+                f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}"
+            )
         tables = self.tables(points.device)
         ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
         edges, nonedges = (self.dissimilarity(points[i], points[j]) for i, j in ends)
         if offsets is not None:
-            edges, nonedges = (d - (offsets[i] + offsets[j]) for d, (i, j) in zip((edges, nonedges), ends, strict=True))
+            edges, nonedges = (
+                d - (offsets[i] + offsets[j])
+                for d, (i, j) in zip((edges, nonedges), ends, strict=True)
+            )
         if self.pairs.heights is not None:
             heights = torch.from_numpy(self.pairs.heights).to(points)
             steps, gaps = (heights[i] - heights[j] for i, j in ends)
@@ -220,9 +254,13 @@ class ExactLoss:
         return edges, nonedges
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
-        """The loss from the distances of `distances`; ``which`` selects non-edges if not all are given."""
+        """The loss from the distances of `distances`; ``which`` selects non-edges if not all are
+        given.
+        """
         tables = self.tables(edges.device)
-        return loss_of_distances(tables, edges, nonedges, self.temperature, scope=self.scope, which=which)
+        return loss_of_distances(
+            tables, edges, nonedges, self.temperature, scope=self.scope, which=which
+        )
 
     def tables(self, device: torch.device) -> Tables:
         """The pairs on a device, listed once."""
@@ -232,31 +270,49 @@ class ExactLoss:
 
 
 def stretched(steps: Tensor, spring: float) -> Tensor:
-    """What springs add to the dissimilarities of ordered pairs whose first nodes are higher by ``steps`` [...]."""
+    """What springs add to the dissimilarities of ordered pairs whose first nodes are higher by
+    ``steps`` [...].
+    """
     return spring * (steps - 1.0).square()
 
 
 def both_stretched(steps: Tensor, spring: float, temperature: float) -> Tensor:
-    """The same for pairs that stand for both directions: in sums of exponentials they add what both would."""
+    """The same for pairs that stand for both directions: in sums of exponentials they add what both
+    would.
+    """
     steps = steps.abs()
     other = torch.log1p(torch.exp(-4.0 * spring / temperature * steps))
     return stretched(steps, spring) - temperature * other
 
 
 def loss_of_distances(
-    tables: Tables, edges: Tensor, nonedges: Tensor, temperature: float, *, scope: Scope, which: Tensor | None = None
+    tables: Tables,
+    edges: Tensor,
+    nonedges: Tensor,
+    temperature: float,
+    *,
+    scope: Scope,
+    which: Tensor | None = None,
 ) -> Tensor:
-    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of a selection ``which`` of these."""
+    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of a selection
+    ``which`` of these.
+    """
     scores, rest = -edges / temperature, -nonedges / temperature
     if scope == "node":
         return _of_nodes(tables, scores, rest, which)
-    start = torch.logsumexp(rest, 0, keepdim=True) if len(tables.nonedges) else rest.new_full((1,), NOTHING)
+    start = (
+        torch.logsumexp(rest, 0, keepdim=True)
+        if len(tables.nonedges)
+        else rest.new_full((1,), NOTHING)
+    )
     cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
     return _softplus(cumulative[tables.weaker] - scores)[tables.silent :].sum()
 
 
 def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:
-    """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ of all."""
+    """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ
+    of all.
+    """
     node, ends, n = tables.nodes, tables.nonedges, len(tables.offsets) - 1
     # [n] the log-sum-exp over the non-edges of each node, each of which stands at both its ends.
     both_ends, owners = rest.repeat(2), (ends if which is None else ends[which]).T.reshape(-1)
@@ -275,5 +331,7 @@ def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None
 
 
 def _softplus(excess: Tensor) -> Tensor:
-    """log(1 + eˣ), whose slope keeps its digits where an order is well satisfied and the loss almost 0."""
+    """log(1 + eˣ), whose slope keeps its digits where an order is well satisfied and the loss
+    almost 0.
+    """
     return torch.logaddexp(torch.zeros_like(excess), excess)

@@ -1,4 +1,6 @@
-"""Sums of exp(-d/τ) over all pairs of some rows with some columns, and their gradient, a block of rows at a time."""
+"""Sums of exp(-d/τ) over all pairs of some rows with some columns, and their gradient, a block of
+rows at a time.
+"""
 
 import math
 from collections.abc import Callable, Iterable
@@ -30,7 +32,8 @@ def half_chords(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
     difference = x - y
     squares = difference.square()
     if space.time == 1:
-        # The difference of the time coordinates is that of the space coordinates, which lose no digits.
+        # The difference of the time coordinates is that of the space coordinates, which lose no
+        # digits.
         along = (difference[:, 1:] * (x + y)[:, 1:]).sum(1) / (x[:, 0] + y[:, 0])
         total = squares[:, 1:].sum(1) - along.square()
     else:
@@ -39,7 +42,9 @@ def half_chords(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
 
 
 def half_chord_table(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
-    """w [r, c] of points x [r, d] with y [c, d], relative to their middle as terms cancel, by one matrix product."""
+    """w [r, c] of points x [r, d] with y [c, d], relative to their middle as terms cancel, by one
+    matrix product.
+    """
     signed, scale = signs_of(space, x), scale_of(space)
     left, right = (z.square() @ (scale * signed) for z in (x, y))
     one = torch.ones_like(left[:, None])
@@ -51,8 +56,12 @@ def half_chord_table(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
     return w.clamp_max_(0.0) if space.time == x.shape[1] else w
 
 
-def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
-    """The dissimilarity of w [...] and its derivative; where that has a pole, 0 or a large number."""
+def value_and_slope(
+    w: Tensor, space: KernelSpace, epsilon: float | Tensor
+) -> tuple[Tensor, Tensor]:
+    """The dissimilarity of w [...] and its derivative; where that has a pole, 0 or a large
+    number.
+    """
     kind, radius = space.kind, space.radius
     tiny = torch.finfo(w.dtype).tiny
     if kind == Kind.FLAT_SQUARED:
@@ -69,16 +78,24 @@ def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float | Tensor) -> t
     if kind == Kind.SMOOTHED:
         # σ = ±D² and its slope, which is finite on the cone, where D itself has a pole.
         length = radius * angle
-        return _smooth(length.square() * w.sign(), (2.0 * radius**2) * (angle * rate).abs(), epsilon)
+        return _smooth(
+            length.square() * w.sign(), (2.0 * radius**2) * (angle * rate).abs(), epsilon
+        )
     value, slope = radius * angle, torch.where(w.abs() > tiny, radius * rate, 0.0)
     if kind == Kind.CONE_RULE:
         near = w.abs() < CONE
-        return torch.where(near, 4.0 * radius * w.abs(), value), torch.where(near, 4.0 * radius * w.sign(), slope)
+        return torch.where(near, 4.0 * radius * w.abs(), value), torch.where(
+            near, 4.0 * radius * w.sign(), slope
+        )
     return value, slope
 
 
-def _smooth(square: Tensor, slope: Tensor | float, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
-    """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative; σ is not squared, and may be large."""
+def _smooth(
+    square: Tensor, slope: Tensor | float, epsilon: float | Tensor
+) -> tuple[Tensor, Tensor]:
+    """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative; σ is not squared, and may be
+    large.
+    """
     if isinstance(epsilon, float):
         epsilon = torch.tensor(epsilon, dtype=square.dtype, device=square.device)
     h = torch.hypot(square, epsilon)
@@ -88,7 +105,9 @@ def _smooth(square: Tensor, slope: Tensor | float, epsilon: float | Tensor) -> t
 
 
 def _arc(w: Tensor, root: Tensor, *, broken: bool) -> tuple[Tensor, Tensor]:
-    """D_γ (Eq. 9), or the broken geodesic, in units of the radius, and its derivative; ``root`` is √|w|."""
+    """D_γ (Eq. 9), or the broken geodesic, in units of the radius, and its derivative; ``root`` is
+    √|w|.
+    """
     size = root.square()
     far = torch.sqrt(1.0 + size)
     angle, rate = 2.0 * torch.asinh(root), 1.0 / (root * far)
@@ -100,7 +119,10 @@ def _arc(w: Tensor, root: Tensor, *, broken: bool) -> tuple[Tensor, Tensor]:
         inside = math.pi - 2.0 * torch.asin(edge.clamp_max(math.sqrt(0.5)))
         beyond, beyond_angle = rest <= 0.0, math.pi + 2.0 * torch.asinh(edge)
         slope = -1.0 / (edge * torch.where(beyond, torch.sqrt(1.0 + edge.square()), root))
-        tail, tail_rate = torch.where(beyond, beyond_angle, inside), torch.where(rest == 0.0, 0.0, slope)
+        tail, tail_rate = (
+            torch.where(beyond, beyond_angle, inside),
+            torch.where(rest == 0.0, 0.0, slope),
+        )
     else:
         tail, tail_rate = math.pi / 2 - 1.0 - 2.0 * w, torch.full_like(w, -2.0)
     low = w < -0.5
@@ -132,18 +154,28 @@ class Measure(NamedTuple):
 class Local:
     """The points that a sample touches, and their gradient as it grows."""
 
-    def __init__(self, points: Tensor, offsets: Tensor | None, measure: Measure, heights: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        points: Tensor,
+        offsets: Tensor | None,
+        measure: Measure,
+        heights: Tensor | None = None,
+    ) -> None:
         self.points, self.offsets, self.measure, self.heights = points, offsets, measure, heights
         self.gradient = torch.zeros_like(points)
         self.slopes = None if offsets is None else torch.zeros_like(offsets)
         # ∂(-d/τ)/∂x = factor · d'(w) · (x - y), coordinate by coordinate.
-        self.factor = signs_of(measure.space, points) * (-2.0 * scale_of(measure.space) / measure.temperature)
+        self.factor = signs_of(measure.space, points) * (
+            -2.0 * scale_of(measure.space) / measure.temperature
+        )
 
     def scores(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
         """-d/τ of pairs [k, 2], ordered ones where nodes have heights, and the slopes of d."""
         i, j = pairs.unbind(1)
         space, tau, epsilon, spring = self.measure
-        values, slopes = value_and_slope(half_chords(self.points[i], self.points[j], space), space, epsilon)
+        values, slopes = value_and_slope(
+            half_chords(self.points[i], self.points[j], space), space, epsilon
+        )
         if self.offsets is not None:
             values = values - (self.offsets[i] + self.offsets[j])
         if self.heights is not None:
@@ -159,7 +191,9 @@ class Local:
         self._shift(j, pulls)
 
     def push(self, where: Tensor, points: Tensor, pulls: Tensor, weights: Tensor) -> None:
-        """Add the gradient of points x, each against many y: Σ pull·y and Σ pull [k, d + 1], and Σ weight [k]."""
+        """Add the gradient of points x, each against many y: Σ pull·y and Σ pull [k, d + 1], and Σ
+        weight [k].
+        """
         self.gradient.index_add_(0, where, (points * pulls[:, -1:] - pulls[:, :-1]) * self.factor)
         self._shift(where, weights)
 
@@ -169,17 +203,31 @@ class Local:
 
 
 class PairTable:
-    """All pairs of some rows [r] with some columns [c], places of points; no more than a block exists at a time.
+    """All pairs of some rows [r] with some columns [c], places of points; no more than a block
+    exists at a time.
 
-    ``logs`` [r] are the logarithms of what the pairs of a row count for; ``masked``, rows [k], ascending, and columns
-    [k] of pairs that do not count.
+    ``logs`` [r] are the logarithms of what the pairs of a row count for; ``masked``, rows [k],
+    ascending, and columns [k] of pairs that do not count.
     """
 
     def __init__(
-        self, local: Local, rows: Tensor, columns: Tensor, logs: Tensor, masked: tuple[Tensor, Tensor],
-        dtype: torch.dtype, mapper: Mapper, ways: int,
-    ) -> None:  # fmt: skip
-        self.local, self.rows, self.columns, self.logs, self.masked = local, rows, columns, logs, masked
+        self,
+        local: Local,
+        rows: Tensor,
+        columns: Tensor,
+        logs: Tensor,
+        masked: tuple[Tensor, Tensor],
+        dtype: torch.dtype,
+        mapper: Mapper,
+        ways: int,
+    ) -> None:
+        self.local, self.rows, self.columns, self.logs, self.masked = (
+            local,
+            rows,
+            columns,
+            logs,
+            masked,
+        )
         self.dtype, self.mapper = dtype, mapper
         # Relative to their middle the points lose the fewest digits.
         middle = local.points[columns].mean(0)
@@ -190,10 +238,14 @@ class PairTable:
             count = min(height, ways * -(-height // (ways * size)))
             cuts = [height * k // count for k in range(count + 1)]
         self.blocks = [slice(*ends) for ends in pairwise(cuts)]
-        self._cuts: list[int] = torch.searchsorted(masked[0], torch.tensor(cuts, device=middle.device)).tolist()
+        self._cuts: list[int] = torch.searchsorted(
+            masked[0], torch.tensor(cuts, device=middle.device)
+        ).tolist()
 
     def scores(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
-        """-d/τ of a block's pairs, the slopes of d, and 1 where a pair counts and 0 where it does not."""
+        """-d/τ of a block's pairs, the slopes of d, and 1 where a pair counts and 0 where it does
+        not.
+        """
         block, (space, tau, epsilon, spring) = self.blocks[number], self.local.measure
         w = half_chord_table(self.x[block], self.y, space).to(self.dtype)
         values, slopes = value_and_slope(w, space, epsilon)
@@ -216,7 +268,9 @@ class GraphTable(PairTable):
     """One sum over all pairs: one pass."""
 
     def _block(self, number: int) -> tuple[Tensor, ...]:
-        """What sums are relative to; of the rows, and then of the columns, Σ pull·y and Σ pull, and Σ weight."""
+        """What sums are relative to; of the rows, and then of the columns, Σ pull·y and Σ pull, and
+        Σ weight.
+        """
         scores, slopes, counts = self.scores(number)
         block = self.blocks[number]
         scores = scores + self.logs[block, None].to(self.dtype)
@@ -224,7 +278,13 @@ class GraphTable(PairTable):
         weights = (scores - level).exp_().mul_(counts)
         pulls = slopes.mul_(weights)
         rows, columns = pulls @ self._with_ones(self.y), pulls.T @ self._with_ones(self.x[block])
-        return level, rows, weights.sum(1, dtype=torch.float64), columns, weights.sum(0, dtype=torch.float64)
+        return (
+            level,
+            rows,
+            weights.sum(1, dtype=torch.float64),
+            columns,
+            weights.sum(0, dtype=torch.float64),
+        )
 
     def log_sums(self) -> Tensor:
         """[1] log Σ exp(-d/τ) over the pairs, with their weights."""
@@ -232,7 +292,9 @@ class GraphTable(PairTable):
         levels = torch.stack(each).double()
         level = levels.amax()
         factors = (levels - level).exp().unbind()
-        sums = [[part.double() * f for part, f in zip(parts, factors, strict=True)] for parts in found]
+        sums = [
+            [part.double() * f for part, f in zip(parts, factors, strict=True)] for parts in found
+        ]
         self._of_rows = torch.cat(sums[0]), torch.cat(sums[1])
         self._of_columns = reduce(torch.add, sums[2]), reduce(torch.add, sums[3])
         self._total = self._of_rows[1].sum()
@@ -240,14 +302,21 @@ class GraphTable(PairTable):
         return log[None]
 
     def add(self, pulls: Tensor) -> None:
-        """Add the gradient of rows and columns, where the loss grows with the log sum by ``pulls``."""
+        """Add the gradient of rows and columns, where the loss grows with the log sum by
+        ``pulls``.
+        """
         share = torch.where(self._total > 0.0, pulls[0] / self._total.clamp_min(1e-300), 0.0)
-        for where, points, sums in ((self.rows, self.x, self._of_rows), (self.columns, self.y, self._of_columns)):
+        for where, points, sums in (
+            (self.rows, self.x, self._of_rows),
+            (self.columns, self.y, self._of_columns),
+        ):
             self.local.push(where, points, sums[0] * share, sums[1] * share)
 
 
 class NodeTable(PairTable):
-    """A sum for each row: what the columns get follows from the loss of them all, in a second pass."""
+    """A sum for each row: what the columns get follows from the loss of them all, in a second
+    pass.
+    """
 
     def _weights(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
         scores, slopes, counts = self.scores(number)
@@ -257,7 +326,11 @@ class NodeTable(PairTable):
 
     def _first(self, number: int) -> tuple[Tensor, ...]:
         levels, weights, pulls = self._weights(number)
-        return levels.double(), weights.sum(1, dtype=torch.float64), (pulls @ self._with_ones(self.y)).double()
+        return (
+            levels.double(),
+            weights.sum(1, dtype=torch.float64),
+            (pulls @ self._with_ones(self.y)).double(),
+        )
 
     def _second(self, number: int) -> tuple[Tensor, ...]:
         _, weights, pulls = self._weights(number)
@@ -277,6 +350,10 @@ class NodeTable(PairTable):
         """Rows from the first pass, columns from the second."""
         some = self._sums > 0.0
         self._shares = torch.where(some, pulls / torch.where(some, self._sums, 1.0), 0.0)
-        self.local.push(self.rows, self.x, self._pulls * self._shares[:, None], self._sums * self._shares)
+        self.local.push(
+            self.rows, self.x, self._pulls * self._shares[:, None], self._sums * self._shares
+        )
         found = list(self.mapper(self._second, range(len(self.blocks))))
-        self.local.push(self.columns, self.y, *(reduce(torch.add, parts) for parts in zip(*found, strict=True)))
+        self.local.push(
+            self.columns, self.y, *(reduce(torch.add, parts) for parts in zip(*found, strict=True))
+        )

@@ -13,7 +13,8 @@ from .descent import DescentSettings, DescentState, descent_step
 
 Group = dict[str, Any]  # a parameter group as torch has it
 States = MutableMapping[Tensor, Group]  # what torch keeps for each parameter
-# Parameters with at most this many numbers are joined: copying them costs less than a step of its own.
+# Parameters with at most this many numbers are joined: copying them costs less than a step of its
+# own.
 _SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
 
@@ -26,8 +27,12 @@ class Stepped(NamedTuple):
     """Whether each of their rows [..., 1] had a finite step."""
 
 
-def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> list[Stepped]:
-    """One descent step for parameters [..., d] of one manifold and settings; small ones are moved together."""
+def step_points(
+    params: Sequence[Tensor], states: States, settings: DescentSettings
+) -> list[Stepped]:
+    """One descent step for parameters [..., d] of one manifold and settings; small ones are moved
+    together.
+    """
     together: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
     for param in params:
         gradient, stored = param.grad, states[param]
@@ -40,12 +45,16 @@ def step_points(params: Sequence[Tensor], states: States, settings: DescentSetti
 
 
 def _step(params: list[Tensor], states: States, settings: DescentSettings) -> Stepped:
-    """The rows of several as one table: every row moves by itself, so the result is that of single steps."""
+    """The rows of several as one table: every row moves by itself, so the result is that of single
+    steps.
+    """
     found, stored = [_rows(param) for param in params], [states[param] for param in params]
     sizes = [gradient.numel() // gradient.shape[-1] for gradient, _ in found]
 
     def joined(tensors: Iterable[Tensor]) -> Tensor:
-        """One table, coordinate by coordinate in memory: there sums over a few coordinates take a tenth of the time."""
+        """One table, coordinate by coordinate in memory: there sums over a few coordinates take a
+        tenth of the time.
+        """
         parts = [tensor.reshape(-1, tensor.shape[-1]).t() for tensor in tensors]
         return (parts[0].contiguous() if len(parts) == 1 else torch.cat(parts, dim=1)).t()
 
@@ -53,10 +62,15 @@ def _step(params: list[Tensor], states: States, settings: DescentSettings) -> St
         return joined(tensor[rows] for tensor, (_, rows) in zip(tensors, found, strict=True))
 
     def share_out(table: Tensor, targets: Iterable[Tensor]) -> None:
-        for target, part, (gradient, rows) in zip(targets, torch.split(table, sizes), found, strict=True):
+        for target, part, (gradient, rows) in zip(
+            targets, torch.split(table, sizes), found, strict=True
+        ):
             target[rows] = part.reshape(*gradient.shape[:-1], part.shape[-1])
 
-    moments = {name: of_rows(own[name] for own in stored) if name in stored[0] else None for name in _MOMENTS}
+    moments = {
+        name: of_rows(own[name] for own in stored) if name in stored[0] else None
+        for name in _MOMENTS
+    }
     state = DescentState(stored[0].get("step", 0), **moments)
     gradient = joined(gradient for gradient, _ in found)
     moved, state = descent_step(of_rows(params), gradient, state, settings)
@@ -92,12 +106,21 @@ class Curvatures:
     """Points whose manifold depends on learned parameters, as they are before a step."""
 
     def __init__(self, points: Iterable[tuple[Tensor, Manifold]]) -> None:
-        self._points = [(param, manifold) for param, manifold in points if manifold.curvature_parameters()]
-        self._before = [[c.detach().clone() for c in manifold.curvature_parameters()] for _, manifold in self._points]
-        self.parameters = {c for _, manifold in self._points for c in manifold.curvature_parameters()}
+        self._points = [
+            (param, manifold) for param, manifold in points if manifold.curvature_parameters()
+        ]
+        self._before = [
+            [c.detach().clone() for c in manifold.curvature_parameters()]
+            for _, manifold in self._points
+        ]
+        self.parameters = {
+            c for _, manifold in self._points for c in manifold.curvature_parameters()
+        }
 
     def slopes(self, learned: set[Tensor]) -> dict[Tensor, Tensor]:
-        """For each learned curvature, the part of its gradient that comes from points following it."""
+        """For each learned curvature, the part of its gradient that comes from points following
+        it.
+        """
         found: dict[Tensor, Tensor] = {}
         for param, manifold in self._points:
             if param.grad is None:

@@ -1,4 +1,6 @@
-"""One call for any differentiable function on a manifold, and a step size that is certain to decrease it."""
+"""One call for any differentiable function on a manifold, and a step size that is certain to
+decrease it.
+"""
 
 import math
 from collections.abc import Callable
@@ -18,7 +20,14 @@ from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
 from ..spaces.lbfgs import PhiLBFGS, Reached
-from .descent import DESCENDING, DescentSettings, DescentState, Direction, descent_step, direction_of
+from .descent import (
+    DESCENDING,
+    DescentSettings,
+    DescentState,
+    Direction,
+    descent_step,
+    direction_of,
+)
 
 
 class LineSearch(NamedTuple):
@@ -51,10 +60,11 @@ def armijo(
 ) -> LineSearch:
     """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
 
-    ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient there, c is
-    ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the surrogate, so a step is found
-    unless rounding hides the decrease; trials where f is not finite are shortened like any other. The function never
-    increases. A direction that does not descend gets no step.
+    ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient
+    there, c is ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the
+    surrogate, so a step is found unless rounding hides the decrease; trials where f is not finite
+    are shortened like any other. The function never increases. A direction that does not descend
+    gets no step.
     """
     check_callable("function", function)
     settings = DescentSettings(manifold, lr=1.0, direction=direction)
@@ -83,7 +93,9 @@ Method = Literal["lbfgs", "line_search", "sgd", "adam"]
 METHODS: tuple[Method, ...] = get_args(Method)
 # How many units of rounding a sum of many terms may be off by.
 _ROUNDING = 1e3
-_NOT_FINITE = Ending(Stopped.STUCK, "the function or its gradient became non-finite; the step was taken back")
+_NOT_FINITE = Ending(
+    Stopped.STUCK, "the function or its gradient became non-finite; the step was taken back"
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,9 @@ class MinimizeResult:
     reason: str
     """Why it stopped, in a sentence."""
     converged: bool
-    """Whether the gradient at ``point`` meets the tolerance, or rounding hides what is left to gain."""
+    """Whether the gradient at ``point`` meets the tolerance, or rounding hides what is left to
+    gain.
+    """
 
 
 def minimize(
@@ -134,10 +148,12 @@ def minimize(
     manifold : Manifold
         Where the points live.
     method : "lbfgs", "line_search", "sgd" or "adam"
-        L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``: both need no step
-        size and decrease the function at every iteration. ``"sgd"`` and ``"adam"`` take steps of a given size.
+        L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``:
+        both need no step size and decrease the function at every iteration. ``"sgd"`` and
+        ``"adam"`` take steps of a given size.
     direction : str, optional
-        What the others move along, as `DescentSettings` has it: ``"surrogate"`` by default, ``"descent"`` for χ.
+        What the others move along, as `DescentSettings` has it: ``"surrogate"`` by default,
+        ``"descent"`` for χ.
     lr : float, optional
         Step size of ``"sgd"`` and ``"adam"`` (default 1e-2).
     momentum : float
@@ -164,8 +180,13 @@ def minimize(
     check_choice("method", method, METHODS)
     if method == "lbfgs" and direction is not None:
         raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
-    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
-        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
+    if method in ("lbfgs", "line_search") and (
+        lr is not None or momentum != 0.0 or max_step is not None
+    ):
+        raise ValueError(
+            f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the "
+            "others"
+        )
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
     if lr is not None:
@@ -184,10 +205,18 @@ def minimize(
     manifold.assert_point(x0, name="x0")
     state = _State(function, x0.detach().clone(), method, settings, gradient_tolerance)
     with bar("minimise", max_iterations, show=progress) as update:
-        callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
+        callbacks: list[Callback[_State]] = [
+            lambda now: update(now.iteration, f"value {state.at.value:.6g}")
+        ]
         if callback is not None:
-            callbacks.append(Every[_State](1, lambda now: callback(now.iteration, state.at.points, state.at.value)))
-        ending = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
+            callbacks.append(
+                Every[_State](
+                    1, lambda now: callback(now.iteration, state.at.points, state.at.value)
+                )
+            )
+        ending = run(
+            state, state, max_iterations, callbacks=callbacks, time_limit=time_limit
+        ).ending
     if ending.why is Stopped.ITERATIONS:
         ending = state.converged() or ending
     in_words = {
@@ -198,7 +227,10 @@ def minimize(
     reason, converged = in_words.get(ending.why, ending.text), ending.why is Stopped.CONVERGED
     best_norm = state.norm_of(state.best)
     if converged and best_norm > gradient_tolerance and state.best is not state.at:
-        reason, converged = f"{reason} at the last point; an earlier one is lower, and is returned", False
+        reason, converged = (
+            f"{reason} at the last point; an earlier one is lower, and is returned",
+            False,
+        )
     result = MinimizeResult(
         point=state.best.points,
         value=state.best.value,
@@ -210,12 +242,16 @@ def minimize(
         converged=converged,
     )
     if ending.why is Stopped.INTERRUPTED:
-        raise Interrupted(f"after {result.iterations} iterations; the best point so far: .result", result=result)
+        raise Interrupted(
+            f"after {result.iterations} iterations; the best point so far: .result", result=result
+        )
     return result
 
 
 class _State:
-    """Where the minimisation stands, and the engine of its loop, of which every iteration may be the last."""
+    """Where the minimisation stands, and the engine of its loop, of which every iteration may be
+    the last.
+    """
 
     runs, overhead = 1, 0.0
 
@@ -227,13 +263,20 @@ class _State:
         settings: DescentSettings,
         gradient_tolerance: float,
     ) -> None:
-        self.function, self.method, self.settings, self.tolerance = function, method, settings, gradient_tolerance
+        self.function, self.method, self.settings, self.tolerance = (
+            function,
+            method,
+            settings,
+            gradient_tolerance,
+        )
         self.lbfgs, self.moments, self.first_step = PhiLBFGS(settings.manifold), DescentState(), 1.0
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
         self.at = Reached(points, *self.evaluate(points))
         if not _finite(self.at):
-            raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
+            raise ValueError(
+                f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}"
+            )
         self.best = self.at
         self.history = [self.at.value]
 
@@ -247,10 +290,14 @@ class _State:
                 shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
                 raise ValueError(f"function must return a scalar tensor, got {shape}")
             if not value.requires_grad:
-                raise ValueError("function must return a tensor that depends on its argument through autograd")
+                raise ValueError(
+                    "function must return a tensor that depends on its argument through autograd"
+                )
             (gradient,) = torch.autograd.grad(value.reshape(()), variable, allow_unused=True)
         if gradient is None:
-            raise ValueError("function must depend on its argument, and autograd finds that it does not use it")
+            raise ValueError(
+                "function must depend on its argument, and autograd finds that it does not use it"
+            )
         return float(value.detach()), gradient
 
     def norm_of(self, found: Reached) -> float:
@@ -260,10 +307,16 @@ class _State:
     def converged(self) -> Ending | None:
         """That the gradient meets the tolerance, where it does."""
         norm, least = self.norm_of(self.at), self.tolerance
-        return Ending(Stopped.CONVERGED, f"gradient norm {norm:.3g} <= {least:g}") if norm <= least else None
+        return (
+            Ending(Stopped.CONVERGED, f"gradient norm {norm:.3g} <= {least:g}")
+            if norm <= least
+            else None
+        )
 
     def advance(self, _: "_State", iterations: int) -> Floats:
-        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
+        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1,
+        performed].
+        """
         before = len(self.history)
         while self.ending is None and len(self.history) - before < iterations:
             found = self.converged() or self.step()
@@ -285,10 +338,14 @@ class _State:
             reached = self.lbfgs.step(self.at, self.evaluate)
             return reached or self._no_decrease(self.lbfgs.expected, self.lbfgs.length)
         if self.method != "line_search":
-            points, self.moments = descent_step(self.at.points, self.at.gradient, self.moments, self.settings)
+            points, self.moments = descent_step(
+                self.at.points, self.at.gradient, self.moments, self.settings
+            )
             return Reached(points, *self.evaluate(points))
         step, direction = self.first_step, self.settings.direction
-        found = armijo(self.function, *self.at, self.settings.manifold, direction=direction, first_step=step)
+        found = armijo(
+            self.function, *self.at, self.settings.manifold, direction=direction, first_step=step
+        )
         self.evaluations += found.evaluations
         if found.step > 0.0:
             # Twice the accepted step comes next, so that the search can grow again.
@@ -300,10 +357,17 @@ class _State:
         return Ending(Stopped.STUCK, text)
 
     def _no_decrease(self, expected: float, length: float) -> Ending:
-        """Why no step decreased f, though one of ``length`` was ``expected`` to: rounding, or a wrong gradient."""
+        """Why no step decreased f, though one of ``length`` was ``expected`` to: rounding, or a
+        wrong gradient.
+        """
         rounding = _ROUNDING * torch.finfo(self.at.points.dtype).eps
-        if expected <= rounding * abs(self.at.value) or length <= rounding * float(self.at.points.norm()):
-            return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
+        if expected <= rounding * abs(self.at.value) or length <= rounding * float(
+            self.at.points.norm()
+        ):
+            return Ending(
+                Stopped.CONVERGED,
+                "no step decreases the function any further: converged to rounding",
+            )
         return Ending(
             Stopped.STUCK,
             f"no step decreases the function, which should fall by {expected:.3g} "
@@ -323,14 +387,17 @@ def mean(
     epsilon: float = 1e-3,
     max_iterations: int = 200,
 ) -> Tensor:
-    """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by ``minimize``.
+    """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by
+    ``minimize``.
 
-    Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat space), D is the
-    distance and this is the Fréchet mean. On a sphere it is unique for points within a half sphere.
+    Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat
+    space), D is the distance and this is the Fréchet mean. On a sphere it is unique for points
+    within a half sphere.
 
-    Where the metric is indefinite there is no Fréchet mean: signed squares have no minimum, and distances vanish on
-    light cones. D is then D_γ, smoothed on the cone with ``epsilon``. The result need not be unique, and may lie on
-    light cones of the points. The search starts from φ(Σ w_i x_i), the centroid of the ambient space.
+    Where the metric is indefinite there is no Fréchet mean: signed squares have no minimum, and
+    distances vanish on light cones. D is then D_γ, smoothed on the cone with ``epsilon``. The
+    result need not be unique, and may lie on light cones of the points. The search starts from φ(Σ
+    w_i x_i), the centroid of the ambient space.
 
     A product has the sum over its factors, also smoothed. Gradients do not pass through the result.
 
@@ -348,14 +415,20 @@ def mean(
     if weights is None:
         weights = torch.ones_like(points[..., 0])
     count = points.shape[-2]
-    if weights.shape[-1:] != (count,) or not bool((weights >= 0).all()) or not bool(weights.sum(-1).all()):
+    if (
+        weights.shape[-1:] != (count,)
+        or not bool((weights >= 0).all())
+        or not bool(weights.sum(-1).all())
+    ):
         raise ValueError(f"weights must be [..., {count}], not negative and not all 0")
     weights = weights.detach().to(points).expand(points.shape[:-1])
     share = weights / weights.sum(-1, keepdim=True)
     centre = (share.unsqueeze(-1) * points).sum(-2)
     if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
         centre = points[..., 0, :]
-    definite = manifold.joins_all_pairs and not isinstance(manifold, Product)  # whose factors may differ in sign
+    definite = manifold.joins_all_pairs and not isinstance(
+        manifold, Product
+    )  # whose factors may differ in sign
     length = manifold.dist if definite else manifold.pair_function("smoothed", epsilon)
 
     def spread(x: Tensor) -> Tensor:

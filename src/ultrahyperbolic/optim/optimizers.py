@@ -1,4 +1,6 @@
-"""The descent step as ``torch.optim`` optimisers, and torch's own in flat space, through φ (Section 4.1)."""
+"""The descent step as ``torch.optim`` optimisers, and torch's own in flat space, through φ (Section
+4.1).
+"""
 
 import copy
 from abc import ABC, abstractmethod
@@ -25,16 +27,21 @@ _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
 
 class ManifoldOptimizer(Optimizer, ABC):
-    """What the optimisers share: a descent step for points of a manifold, torch's own for all other parameters.
+    """What the optimisers share: a descent step for points of a manifold, torch's own for all other
+    parameters.
 
-    A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on their
-    group's ``manifold``; where it is None (the default), they are not points and move as in ``torch.optim``. Points are
-    checked when they are added. ``state_dict`` holds plain data; loading one made on another geometry is refused.
+    A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on
+    their group's ``manifold``; where it is None (the default), they are not points and move as in
+    ``torch.optim``. Points are checked when they are added. ``state_dict`` holds plain data;
+    loading one made on another geometry is refused.
 
-    A learned β that is among the parameters takes its points along: its gradient counts that they follow.
+    A learned β that is among the parameters takes its points along: its gradient counts that they
+    follow.
     """
 
-    def __init__(self, params: ParamsT, manifold: Manifold | None, weight_decay: float, **defaults: object) -> None:
+    def __init__(
+        self, params: ParamsT, manifold: Manifold | None, weight_decay: float, **defaults: object
+    ) -> None:
         if manifold is not None:
             require_manifold(manifold)
         check_positive("weight_decay", weight_decay, zero=True)
@@ -49,7 +56,9 @@ class ManifoldOptimizer(Optimizer, ABC):
         """One step of ``torch.optim`` for parameters that are not points."""
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, all or none, after checking that every row of points is on its manifold."""
+        """Add parameters, all or none, after checking that every row of points is on its
+        manifold.
+        """
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
@@ -57,7 +66,9 @@ class ManifoldOptimizer(Optimizer, ABC):
                 require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group, group["manifold"] or _ANY)
             lr = group["lr"]
-            if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):  # numbers are checked above
+            if isinstance(lr, Tensor) and not bool(
+                ((lr >= 0) & lr.isfinite()).all()
+            ):  # numbers are checked above
                 raise ValueError(f"lr must be finite and non-negative, got {lr}")
             for name, param in _named(number, group):
                 if (manifold := _manifold(param, group)) is not None:
@@ -68,18 +79,26 @@ class ManifoldOptimizer(Optimizer, ABC):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss.
+        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the
+        loss.
 
-        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step of points, or what
-        an earlier step made of a parameter that is not a point. Points with such a gradient or step do not move, and
-        neither does any parameter that is not a point. Nothing is checked while a CUDA graph is captured.
+        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step
+        of points, or what an earlier step made of a parameter that is not a point. Points with such
+        a gradient or step do not move, and neither does any parameter that is not a point. Nothing
+        is checked while a CUDA graph is captured.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        placed = [(param, _manifold(param, group)) for group in self.param_groups for param in group["params"]]
-        curvatures = Curvatures((param, manifold) for param, manifold in placed if manifold is not None)
+        placed = [
+            (param, _manifold(param, group))
+            for group in self.param_groups
+            for param in group["params"]
+        ]
+        curvatures = Curvatures(
+            (param, manifold) for param, manifold in placed if manifold is not None
+        )
         learned = {param for param, _ in placed} & curvatures.parameters
         slopes = curvatures.slopes(learned)
         stepped: list[Stepped] = []
@@ -92,7 +111,9 @@ class ManifoldOptimizer(Optimizer, ABC):
                 if manifold is not None and param.grad is not None:
                     points.setdefault(id(manifold), (manifold, []))[1].append(param)
                 elif manifold is None and (slope := slopes.get(param)) is not None:
-                    plain[param] = slope if param.grad is None else param.grad + slope.to(param.grad)
+                    plain[param] = (
+                        slope if param.grad is None else param.grad + slope.to(param.grad)
+                    )
                 elif manifold is None and param.grad is not None:
                     plain[param] = param.grad
             for manifold, params in points.values():
@@ -107,7 +128,9 @@ class ManifoldOptimizer(Optimizer, ABC):
         return loss
 
     def _require_finite(self, stepped: list[Stepped], plains: list[dict[Tensor, Tensor]]) -> None:
-        """Raise unless all steps of points, and all other parameters and gradients, are finite: one number is read."""
+        """Raise unless all steps of points, and all other parameters and gradients, are finite: one
+        number is read.
+        """
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             return
         held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
@@ -115,23 +138,38 @@ class ManifoldOptimizer(Optimizer, ABC):
         finite = [step.finite.all() for step in stepped]
         if values:
             # 0 times what is infinite or NaN is NaN.
-            finite.append(0.0 * get_total_norm([value for value in values if value.numel()], torch.inf) == 0.0)
+            finite.append(
+                0.0 * get_total_norm([value for value in values if value.numel()], torch.inf) == 0.0
+            )
         if not finite or bool(torch.stack([each.to(finite[0].device) for each in finite]).all()):
             return
-        named = [pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)]
+        named = [
+            pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)
+        ]
         for name, param in named:
-            of_gradient = None if param.grad is None else check_finite(f"the gradient of {name}", param.grad.to_dense())
+            of_gradient = (
+                None
+                if param.grad is None
+                else check_finite(f"the gradient of {name}", param.grad.to_dense())
+            )
             for check in (of_gradient, check_finite(name, param.detach())):
                 if check is not None and not check.ok:
-                    raise FloatingPointError(f"{check.reason}; the parameter has shape {tuple(param.shape)}")
+                    raise FloatingPointError(
+                        f"{check.reason}; the parameter has shape {tuple(param.shape)}"
+                    )
         step = next(step for step in stepped if not step.finite.all())
         over = step.params[0]
         if len(step.params) > 1:
-            parts = torch.split(step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params])
-            over = next(param for param, part in zip(step.params, parts, strict=True) if not part.all())
+            parts = torch.split(
+                step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params]
+            )
+            over = next(
+                param for param, part in zip(step.params, parts, strict=True) if not part.all()
+            )
         name = next(name for name, param in named if param is over)
         raise FloatingPointError(
-            f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is finite: "
+            f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is "
+            "finite: "
             "set max_step, or choose a smaller lr"
         )
 
@@ -147,7 +185,10 @@ class ManifoldOptimizer(Optimizer, ABC):
         """Load what `state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
         # What Adam wrote before it had a choice was along χ, and nothing decayed.
-        groups = [{"direction": "descent", "weight_decay": 0.0, **group} for group in state_dict["param_groups"]]
+        groups = [
+            {"direction": "descent", "weight_decay": 0.0, **group}
+            for group in state_dict["param_groups"]
+        ]
         for index, (group, own) in enumerate(zip(groups, self.param_groups, strict=False)):
             labels = group.pop("geometry", None), *group.pop("geometries", [])
             for saved, found in zip(labels, _labels(own), strict=False):
@@ -162,7 +203,9 @@ class ManifoldOptimizer(Optimizer, ABC):
             self._drop_old_moments(group)
 
     def _drop_old_moments(self, group: Group) -> None:
-        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors would not stay so."""
+        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors
+        would not stay so.
+        """
         for param in group["params"]:
             manifold, second = _manifold(param, group), self.state[param].get("second_moment")
             if manifold is not None and second is not None:
@@ -194,7 +237,8 @@ def _labels(group: Group) -> list[str | None]:
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):
-    """Algorithm 1: x ← exp_x(-η ζ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
+    """Algorithm 1: x ← exp_x(-η ζ), with practical options; ``torch.optim.SGD`` for parameters that
+    are not points.
 
     >>> import torch, ultrahyperbolic as uh
     >>> class Model(torch.nn.Module):
@@ -206,25 +250,28 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     >>> optimizer = uh.optim.PseudoRiemannianSGD(Model().parameters(), lr=1e-2)
 
     Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`, too. Sparse gradients, as of
-    ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it is.
+    ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it
+    is.
 
     Parameters
     ----------
     params : iterable
         Parameters or groups of them, such as ``model.parameters()``.
     manifold : Manifold, optional
-        Where the rows of plain parameters live. Without it, only a ``ManifoldParameter`` is a point.
+        Where the rows of plain parameters live. Without it, only a ``ManifoldParameter`` is a
+        point.
     lr : float
         η. The paper keeps it small (1e-6), for |χ| grows like ‖x‖⁴/β² times the gradient.
     momentum : float
         Heavy-ball factor; the running gradient is carried along by parallel transport.
     max_step : float, optional
-        Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded, as those of
-        distances are near a light cone.
+        Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded,
+        as those of distances are near a light cone.
     direction : str
-        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space, ``"descent"`` for the
-        paper's χ, which is stretched further from the pole, or another of `DescentSettings`; ``"gradient"`` and
-        ``"signed-gradient"`` fail unless the metric is definite.
+        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space,
+        ``"descent"`` for the paper's χ, which is stretched further from the pole, or another of
+        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is
+        definite.
     weight_decay : float
         As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
@@ -248,21 +295,34 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         buffers = [self.state[param].get("momentum_buffer") for param in params]
-        options, sparse = _of(group, "weight_decay", "momentum", "lr"), any(each.is_sparse for each in gradients)
-        sgd(params, gradients, buffers, sparse, dampening=0.0, nesterov=False, maximize=False, **options)
+        options, sparse = (
+            _of(group, "weight_decay", "momentum", "lr"),
+            any(each.is_sparse for each in gradients),
+        )
+        sgd(
+            params,
+            gradients,
+            buffers,
+            sparse,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+            **options,
+        )
         if group["momentum"]:
             for param, buffer in zip(params, buffers, strict=True):
                 self.state[param]["momentum_buffer"] = buffer
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared length.
+    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared
+    length.
 
-    The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about how far a point
-    moves in one step. In hyperbolic space this is Riemannian Adam, on `ultrahyperbolic.Euclidean` and for other
-    parameters ``torch.optim.Adam``. Points follow geodesics with `Manifold.retr_transp`, which carries the running
-    direction along; moves to where rounding would hide the manifold are not made. Sparse gradients update their rows
-    alone.
+    The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about
+    how far a point moves in one step. In hyperbolic space this is Riemannian Adam, on
+    `ultrahyperbolic.Euclidean` and for other parameters ``torch.optim.Adam``. Points follow
+    geodesics with `Manifold.retr_transp`, which carries the running direction along; moves to where
+    rounding would hide the manifold are not made. Sparse gradients update their rows alone.
 
     Parameters
     ----------
@@ -275,8 +335,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
     eps : float
         Added to the root of the second moment.
     direction : str
-        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian gradient where the
-        manifold's own metric is definite; or another of `DescentSettings`.
+        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian
+        gradient where the manifold's own metric is definite; or another of `DescentSettings`.
     """
 
     def __init__(
@@ -291,7 +351,13 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
-        options = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
+        options = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "max_step": max_step,
+            "direction": direction,
+        }
         super().__init__(params, manifold, weight_decay, **options)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
@@ -305,22 +371,42 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         if any(gradient.is_sparse for gradient in gradients):
-            raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
+            raise RuntimeError(
+                "Adam takes no sparse gradients, as in torch.optim, but for points of a manifold"
+            )
         states = [self.state[param] for param in params]
         for param, state in zip(params, states, strict=True):
             if not state:
                 state["step"] = torch.tensor(0.0)
                 for name in ("exp_avg", "exp_avg_sq"):
                     state[name] = torch.zeros_like(param, memory_format=torch.preserve_format)
-        means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
-        (beta1, beta2), options = group["betas"], _of(group, "lr", "weight_decay", "eps") | {"amsgrad": False}
-        adam(params, gradients, means, squares, [], steps, beta1=beta1, beta2=beta2, maximize=False, **options)
+        means, squares, steps = (
+            [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
+        )
+        (beta1, beta2), options = (
+            group["betas"],
+            _of(group, "lr", "weight_decay", "eps") | {"amsgrad": False},
+        )
+        adam(
+            params,
+            gradients,
+            means,
+            squares,
+            [],
+            steps,
+            beta1=beta1,
+            beta2=beta2,
+            maximize=False,
+            **options,
+        )
 
 
 class OntoManifold(nn.Module):
-    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z freely.
+    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z
+    freely.
 
-    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does not reach yours.
+    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does
+    not reach yours.
     """
 
     def __init__(self, manifold: Manifold) -> None:
@@ -339,7 +425,8 @@ class OntoManifold(nn.Module):
 
 
 def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn.Module:
-    """Make ``module.name`` a point set φ(z) on the manifold and z its parameter; returns the module.
+    """Make ``module.name`` a point set φ(z) on the manifold and z its parameter; returns the
+    module.
 
     >>> import torch
     >>> from ultrahyperbolic import PseudoHyperboloid
@@ -352,7 +439,9 @@ def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
     if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
-        raise ValueError(f"name must be that of a parameter of {type(module).__name__}, got {name!r}")
+        raise ValueError(
+            f"name must be that of a parameter of {type(module).__name__}, got {name!r}"
+        )
     require_manifold(manifold)
     manifold.assert_phi(getattr(module, name).detach(), name=name)
     parametrize.register_parametrization(module, name, OntoManifold(manifold))

@@ -1,4 +1,6 @@
-"""The pass over all pairs of few points in numpy, by D_γ: torch or compiled loops would take longer to load."""
+"""The pass over all pairs of few points in numpy, by D_γ: torch or compiled loops would take longer
+to load.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class RowArrays(NamedTuple):
     """[t]"""
 
 
-def pair_lengths(points: Floats, geometry: Geometry, pairs: Ints, popularity: Floats | None) -> Floats:
+def pair_lengths(
+    points: Floats, geometry: Geometry, pairs: Ints, popularity: Floats | None
+) -> Floats:
     """The distances [m] of pairs [m, 2], the same from either end; +∞ for what is not a number."""
     i, j = np.sort(pairs, axis=1).T
     found = geometry.distances(points[i], points[j])
@@ -37,14 +41,21 @@ def pair_lengths(points: Floats, geometry: Geometry, pairs: Ints, popularity: Fl
     return found if popularity is None else found - (popularity[i] + popularity[j])
 
 
-def table_of_rows(points: Floats, geometry: Geometry, popularity: Floats | None, rows: Ints) -> Floats:
+def table_of_rows(
+    points: Floats, geometry: Geometry, popularity: Floats | None, rows: Ints
+) -> Floats:
     """The distances [k, n] from the nodes in k rows to all."""
     table = np.stack([geometry.distances(points[row], points) for row in rows.tolist()])
     return table if popularity is None else table - (popularity[rows][:, None] + popularity)
 
 
 def row_arrays(
-    points: Floats, geometry: Geometry, edges: Ints, k: int, thresholds: Floats | None, popularity: Floats | None
+    points: Floats,
+    geometry: Geometry,
+    edges: Ints,
+    k: int,
+    thresholds: Floats | None,
+    popularity: Floats | None,
 ) -> RowArrays:
     """What `pairs.row_statistics` finds."""
     n = len(points)

@@ -1,4 +1,6 @@
-"""A manifold and its dissimilarity as compiled loops know them: the one place where the one becomes the other."""
+"""A manifold and its dissimilarity as compiled loops know them: the one place where the one becomes
+the other.
+"""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -8,7 +10,9 @@ from ..spaces import Space
 
 
 class Kind(IntEnum):
-    """What becomes of the squared half chord w of two points (in flat space, of their squared distance)."""
+    """What becomes of the squared half chord w of two points (in flat space, of their squared
+    distance).
+    """
 
     GEODESIC = 0
     BROKEN = 1
@@ -20,7 +24,8 @@ class Kind(IntEnum):
     FLAT_DISTANCE = 7
 
 
-# Where ``CONE_RULE`` replaces the distance near the cone by 4|w|, as the authors' scripts do: |1 + ⟨x, y⟩| < 1e-5.
+# Where ``CONE_RULE`` replaces the distance near the cone by 4|w|, as the authors' scripts do: |1 +
+# ⟨x, y⟩| < 1e-5.
 CONE = 5e-6
 
 
@@ -60,6 +65,10 @@ def kernel_space(manifold: Space, dissimilarity: Dissimilarity) -> KernelSpace:
         return KernelSpace(0, quadric.radius, int(_FLAT[dissimilarity]))
     if dissimilarity == "distance":
         if not manifold.joins_all_pairs:
-            raise ValueError("no compiled loop knows where geodesics end, as dissimilarity='distance' needs")
-        return KernelSpace(quadric.time, quadric.radius, int(Kind.GEODESIC if quadric.time == 1 else Kind.BROKEN))
+            raise ValueError(
+                "no compiled loop knows where geodesics end, as dissimilarity='distance' needs"
+            )
+        return KernelSpace(
+            quadric.time, quadric.radius, int(Kind.GEODESIC if quadric.time == 1 else Kind.BROKEN)
+        )
     return KernelSpace(quadric.time, quadric.radius, int(_CURVED[dissimilarity]))

@@ -1,8 +1,9 @@
 """The pass over all pairs in plain torch, on any device: what faster backends are tested against.
 
-Distances are evaluated a block of rows at a time and reduced at once, so that no array [n, n] ever exists. A distance
-that is NaN (no geodesic joins the points) counts as +∞. Distances are compared as they were computed, without a
-tolerance: two that are equal but for rounding may compare either way.
+Distances are evaluated a block of rows at a time and reduced at once, so that no array [n, n] ever
+exists. A distance that is NaN (no geodesic joins the points) counts as +∞. Distances are compared
+as they were computed, without a tolerance: two that are equal but for rounding may compare either
+way.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ class PassOptions(TypedDict, total=False):
     epsilon: float | None
     """Of the smoothed dissimilarity."""
     block_rows: int | None
-    """Rows of a block; default: what suits the device. Bounds memory, and changes rounding at most."""
+    """Rows of a block; default: what suits the device. Bounds memory, and changes rounding at
+    most.
+    """
     backend: Backend
-    """``"reference"`` is torch, ``"numba"`` compiled; ``"auto"``, unless given, is what suits the points."""
+    """``"reference"`` is torch, ``"numba"`` compiled; ``"auto"``, unless given, is what suits the
+    points.
+    """
     threads: int | None
     """Of the compiled pass; default: all. The results do not depend on it."""
     popularity: Tensor | NDArray[np.float64] | None
@@ -51,7 +56,8 @@ class Nearest(NamedTuple):
 
 
 class NeighborCounts(NamedTuple):
-    """What `neighbor_counts` returns: an entry for each node u and each of its neighbours v, 2m in all.
+    """What `neighbor_counts` returns: an entry for each node u and each of its neighbours v, 2m in
+    all.
 
     Entries are in the order of the nodes u, and for each node in ascending order of d(u, v).
     """
@@ -65,7 +71,9 @@ class NeighborCounts(NamedTuple):
 
 
 class RowStatistics(NamedTuple):
-    """What `row_statistics` returns: what `row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` do."""
+    """What `row_statistics` returns: what `row_sums`, `nearest`, `neighbor_counts` and
+    `nonedge_counts` do.
+    """
 
     sums: Tensor
     nearest: Nearest
@@ -85,14 +93,20 @@ def row_statistics(
     upper: bool = False,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0.
+    """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds
+    or k is 0.
 
-    With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined. With a ``count`` only
-    that many rows are, the first ones, and all but their ``sums`` and ``nearest`` is.
+    With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined. With
+    a ``count`` only that many rows are, the first ones, and all but their ``sums`` and ``nearest``
+    is.
     """
     n, device = len(points), points.device
-    edges = torch.empty(0, 2, dtype=torch.int64, device=device) if edges is None else edges.to(device)
-    bounds = points.new_empty(0) if thresholds is None else thresholds.detach().to(device, copy=True)
+    edges = (
+        torch.empty(0, 2, dtype=torch.int64, device=device) if edges is None else edges.to(device)
+    )
+    bounds = (
+        points.new_empty(0) if thresholds is None else thresholds.detach().to(device, copy=True)
+    )
     ordered, order = _nan_is_far(bounds).sort()
     histogram = torch.zeros(len(ordered) + 1, dtype=torch.int64, device=device)
     rows, columns, offsets = _by_row(edges, n)
@@ -105,13 +119,20 @@ def row_statistics(
     for start, distances in _blocks(points, manifold, options, count=count, upper=upper):
         stop = start + len(distances)
         if len(ordered):
-            here, later = slice(offsets[start], offsets[stop]), distances if upper else distances[:, start:]
+            here, later = (
+                slice(offsets[start], offsets[stop]),
+                distances if upper else distances[:, start:],
+            )
             free = torch.ones_like(later, dtype=torch.bool).triu_(1)
             free[rows[here] - start, columns[here] - start] = False
-            histogram += torch.bincount(torch.searchsorted(ordered, later[free]), minlength=len(histogram))
+            histogram += torch.bincount(
+                torch.searchsorted(ordered, later[free]), minlength=len(histogram)
+            )
         if upper:
             continue
-        sums[start:stop] = distances.sum(1, dtype=torch.float64) - distances.diagonal(start).double()
+        sums[start:stop] = (
+            distances.sum(1, dtype=torch.float64) - distances.diagonal(start).double()
+        )
         if k:
             found.indices[start:stop], found.distances[start:stop] = _nearest(distances, start, k)
         here = slice(starts[start], starts[stop])
@@ -123,7 +144,9 @@ def row_statistics(
     return RowStatistics(sums, found, counts, nonedges)
 
 
-def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
+def pair_distances(
+    points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]
+) -> Tensor:
     """As `pairs.pair_distances`."""
     function = manifold.pair_function(*dissimilarity_of(options))
     points, pairs = points.detach(), pairs.to(points.device)
@@ -143,7 +166,13 @@ def table_of_rows(
     points, some = points.detach(), torch.from_numpy(rows).to(points.device)
     block_rows = max(1, _coordinates(points) // max(1, points.numel()))
     found = _nan_is_far(
-        manifold.cdist(points[some], points, dissimilarity=dissimilarity, epsilon=epsilon, block_rows=block_rows)
+        manifold.cdist(
+            points[some],
+            points,
+            dissimilarity=dissimilarity,
+            epsilon=epsilon,
+            block_rows=block_rows,
+        )
     )
     if popularity is not None:
         found = found - (popularity[some, None] + popularity)
@@ -161,7 +190,9 @@ def popularity_array(options: PassOptions, n: int) -> NDArray[np.float64] | None
     given = options.get("popularity")
     if given is None:
         return None
-    found = np.array(given.detach().cpu().numpy() if hasattr(given, "detach") else given, dtype=np.float64)
+    found = np.array(
+        given.detach().cpu().numpy() if hasattr(given, "detach") else given, dtype=np.float64
+    )
     if found.shape != (n,) or not np.isfinite(found).all():
         raise ValueError(f"popularity must be [{n}] finite numbers, got shape {found.shape}")
     return found
@@ -181,8 +212,12 @@ def _nearest(distances: Tensor, start: int, k: int) -> tuple[Tensor, Tensor]:
     return indices.gather(1, order), ordered
 
 
-def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
-    """Neighbours, at (row, column), and others at most as far as each neighbour of a block; ``slot`` is its rank."""
+def _count_rows(
+    distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Neighbours, at (row, column), and others at most as far as each neighbour of a block;
+    ``slot`` is its rank.
+    """
     height, width = len(distances), int(slot.max()) + 1
     near = distances.new_full((height, width), math.inf)
     near[row, slot] = distances[row, column]
@@ -190,20 +225,29 @@ def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot
     free = torch.ones_like(distances, dtype=torch.bool)
     free.diagonal(start).fill_(False)
     free[row, column] = False
-    # Others that lie between two neighbours share a bucket; one histogram serves all rows of the block.
+    # Others that lie between two neighbours share a bucket; one histogram serves all rows of the
+    # block.
     bucket = torch.searchsorted(near, distances)
     bucket += torch.arange(height, device=distances.device)[:, None] * (width + 1)
     histogram = torch.bincount(bucket[free], minlength=height * (width + 1)).view(height, width + 1)
     degree = torch.bincount(row, minlength=height)
-    # The padding of shorter rows is +∞, as a neighbour without a geodesic is: it must not be counted with it.
+    # The padding of shorter rows is +∞, as a neighbour without a geodesic is: it must not be
+    # counted with it.
     neighbors = torch.searchsorted(near, near, right=True).minimum(degree[:, None])
     return neighbors[row, slot], histogram.cumsum(1)[row, slot]
 
 
 def _blocks(
-    points: Tensor, manifold: Manifold, options: PassOptions, *, count: int | None = None, upper: bool = False
+    points: Tensor,
+    manifold: Manifold,
+    options: PassOptions,
+    *,
+    count: int | None = None,
+    upper: bool = False,
 ) -> Iterator[tuple[int, Tensor]]:
-    """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
+    """The first row and the distances [rows, n] of each block; with ``upper``, from that column on:
+    [rows, n - row].
+    """
     (dissimilarity, epsilon), popularity = dissimilarity_of(options), popularity_of(options, points)
     points = points.detach()
     rows = block_rows_of(options) or max(1, _coordinates(points) // max(1, points.numel()))
@@ -211,14 +255,25 @@ def _blocks(
     for start in range(0, last, rows):
         some, columns = slice(start, min(start + rows, last)), slice(start if upper else 0, None)
         distances = manifold.cdist(
-            points[some], points[columns], dissimilarity=dissimilarity, epsilon=epsilon, block_rows=rows
+            points[some],
+            points[columns],
+            dissimilarity=dissimilarity,
+            epsilon=epsilon,
+            block_rows=rows,
         )
         distances = _nan_is_far(distances)
-        yield start, distances if popularity is None else distances - (popularity[some, None] + popularity[columns])
+        yield (
+            start,
+            distances
+            if popularity is None
+            else distances - (popularity[some, None] + popularity[columns]),
+        )
 
 
 def _coordinates(points: Tensor) -> int:
-    """A block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU."""
+    """A block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill
+    a GPU.
+    """
     return 1 << 19 if points.device.type == "cpu" else 1 << 25
 
 
@@ -238,7 +293,10 @@ def check_k(k: int, n: int) -> int:
 
 def dissimilarity_of(options: PassOptions) -> tuple[Dissimilarity, float | None]:
     """The dissimilarity and its ε."""
-    name, epsilon = check_dissimilarity(options.get("dissimilarity", "geodesic")), options.get("epsilon")
+    name, epsilon = (
+        check_dissimilarity(options.get("dissimilarity", "geodesic")),
+        options.get("epsilon"),
+    )
     if epsilon is not None and name != "smoothed":
         raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
     return name, epsilon

@@ -1,7 +1,8 @@
-"""``python -m ultrahyperbolic.paper TARGET``: what ``ultrahyperbolic reproduce`` does, with torch and numpy alone.
+"""``python -m ultrahyperbolic.paper TARGET``: what ``ultrahyperbolic reproduce`` does, with torch
+and numpy alone.
 
-Tables 2 and 3 are trained where the GPU is, which may have nothing else installed; their pictures are drawn from the
-JSON elsewhere, with ``--draw``.
+Tables 2 and 3 are trained where the GPU is, which may have nothing else installed; their pictures
+are drawn from the JSON elsewhere, with ``--draw``.
 """
 
 import argparse
@@ -18,15 +19,21 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seeds", type=int, help="how many seeds (default: the target's own)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where to write (default: out/TARGET)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too, as one flat object")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="where to write (default: out/TARGET)"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures here too, as one flat object"
+    )
     trained = parser.add_argument_group("for table2 and table3")
     trained.add_argument("--loss", choices=("exact", "sampled"), help="(default: exact)")
     trained.add_argument("--iterations", type=int, help="(default: the paper's)")
     trained.add_argument("--device", help="cpu or cuda (default: cuda if there is one)")
     trained.add_argument("--threads", type=int, help="of the CPU (default: all)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--draw", type=Path, metavar="FILE", help="only draw table2 or table3 from the JSON written")
+    parser.add_argument(
+        "--draw", type=Path, metavar="FILE", help="only draw table2 or table3 from the JSON written"
+    )
     asked = parser.parse_args(arguments)
     folder = asked.output or Path("out") / asked.target
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,7 +42,9 @@ def main(arguments: list[str] | None = None) -> None:
 
         tables = {"table2": TABLE2, "table3": TABLE3}
         if asked.target not in tables:
-            parser.error(f"--draw is of table2 and table3, and {asked.target} draws by itself: leave it out")
+            parser.error(
+                f"--draw is of table2 and table3, and {asked.target} draws by itself: leave it out"
+            )
         figures = json.loads(asked.draw.read_text(encoding="utf-8"))
         draw(folder / f"{asked.target}.png", tables[asked.target], figures)
         return

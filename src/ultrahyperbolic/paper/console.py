@@ -1,4 +1,6 @@
-"""What the reproductions share: printing, progress, drawings without a screen, and what is common to tables."""
+"""What the reproductions share: printing, progress, drawings without a screen, and what is common
+to tables.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,8 +28,12 @@ def announce(differences: Sequence[tuple[str, str, str]], quiet: bool) -> None:
         print("")
 
 
-def finish(lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "", *, quiet: bool) -> None:
-    """Print the lines, which a ``page`` of the folder keeps, and where the files are; nothing when quiet."""
+def finish(
+    lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "", *, quiet: bool
+) -> None:
+    """Print the lines, which a ``page`` of the folder keeps, and where the files are; nothing when
+    quiet.
+    """
     if not quiet:
         print("\n".join(lines))
     if page:
@@ -37,14 +43,18 @@ def finish(lines: Sequence[str], folder: Path, names: Sequence[str], page: str =
 
 
 @contextmanager
-def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress[BatchState]], None]]:
+def progress(
+    title: str, total: int, quiet: bool
+) -> Iterator[Callable[[Progress[BatchState]], None]]:
     """A progress bar over the iterations of a batch, on a terminal."""
     with bar(title, total, show=not quiet) as update:
         yield lambda done: update(done.iteration, "")
 
 
 def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]:
-    """Write a figure as PNG, PDF (matplotlib) and HTML (plotly); ``draw`` takes ``library``. Returns the names."""
+    """Write a figure as PNG, PDF (matplotlib) and HTML (plotly); ``draw`` takes ``library``.
+    Returns the names.
+    """
     from .. import plot
 
     names = []
@@ -77,12 +87,19 @@ def put(figures: Figures, name: str, values: NDArray[np.float64]) -> None:
     if len(values) == 1:
         figures[name] = float(values[0])
     else:
-        figures[f"{name}_mean"], figures[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=1))
+        figures[f"{name}_mean"], figures[f"{name}_std"] = (
+            float(np.mean(values)),
+            float(np.std(values, ddof=1)),
+        )
 
 
 def get(figures: Figures, name: str) -> Value:
     """What `put` put there."""
-    return (figures[name], None) if name in figures else (figures[f"{name}_mean"], figures[f"{name}_std"])
+    return (
+        (figures[name], None)
+        if name in figures
+        else (figures[f"{name}_mean"], figures[f"{name}_std"])
+    )
 
 
 def row_of(cells: Sequence[str]) -> str:
@@ -95,15 +112,26 @@ def head_of(*titles: str) -> list[str]:
     return [row_of(titles).replace("|  |", "| |", 1), "|" + "---|" * len(titles)]
 
 
-def draw_table(path: Path, titles: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]) -> None:
+def draw_table(
+    path: Path, titles: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]
+) -> None:
     """A panel for each row of a table, with the series side by side in each column."""
-    figure = need("matplotlib.figure", "drawing").Figure((3 + 2 * len(columns), 3.4), layout="constrained")
+    figure = need("matplotlib.figure", "drawing").Figure(
+        (3 + 2 * len(columns), 3.4), layout="constrained"
+    )
     axes = figure.subplots(1, len(titles))
     positions = np.arange(len(columns))
-    ticks = [label(geometry).split(" ")[0].replace("^{", " ").replace("}", "") for geometry in columns]
+    ticks = [
+        label(geometry).split(" ")[0].replace("^{", " ").replace("}", "") for geometry in columns
+    ]
     for number, (title, axis) in enumerate(zip(titles, axes, strict=True)):
-        for shift, (name, color, marker, values) in zip(np.linspace(-0.2, 0.2, len(series)), series, strict=True):
-            means, spreads = [mean for mean, _ in values[number]], [spread or 0.0 for _, spread in values[number]]
+        for shift, (name, color, marker, values) in zip(
+            np.linspace(-0.2, 0.2, len(series)), series, strict=True
+        ):
+            means, spreads = (
+                [mean for mean, _ in values[number]],
+                [spread or 0.0 for _, spread in values[number]],
+            )
             axis.errorbar(positions + shift, means, spreads, fmt=marker, color=color, label=name)
         axis.set_xticks(positions, ticks)
         axis.set_title(title, fontsize=10)

@@ -1,4 +1,6 @@
-"""Figures 1 to 3 of the paper: Q^{2,1} in R³; geodesics, exp and log of Q^{1,1}; the karate club and its losses."""
+"""Figures 1 to 3 of the paper: Q^{2,1} in R³; geodesics, exp and log of Q^{1,1}; the karate club
+and its losses.
+"""
 
 from itertools import product
 from pathlib import Path
@@ -12,7 +14,16 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..geometry import Geometry, PseudoHyperboloid
 from ..graph import Graph
-from ..plot.pieces import DIRECTIONS, LEVELS, VECTOR, Drawing, hierarchy_drawing, kind_of, level_surface, losses_drawing
+from ..plot.pieces import (
+    DIRECTIONS,
+    LEVELS,
+    VECTOR,
+    Drawing,
+    hierarchy_drawing,
+    kind_of,
+    level_surface,
+    losses_drawing,
+)
 from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
@@ -33,10 +44,15 @@ CLIPPED = Settings(
     iterations=10_000,
     step_back=False,
 )
-# Steps shortened over time on the smoothed dissimilarity, in several ways. The warm one smooths differences below 1 to
-# 2 radii away, and what is left to order is the hierarchy.
+# Steps shortened over time on the smoothed dissimilarity, in several ways. The warm one smooths
+# differences below 1 to 2 radii away, and what is left to order is the hierarchy.
 WARM = Settings(
-    start="spectral", temperature=(0.105, 0.105), epsilon=(1.0, 4.0), step=1e-3, max_step=(0.1, 0.1), iterations=2000
+    start="spectral",
+    temperature=(0.105, 0.105),
+    epsilon=(1.0, 4.0),
+    step=1e-3,
+    max_step=(0.1, 0.1),
+    iterations=2000,
 )
 WAYS = [
     Settings(start="spectral", temperature=(0.03, 0.003), iterations=2000),
@@ -55,12 +71,20 @@ def figure1(*, output: Path, quiet: bool = False) -> Figures:
     for level in LEVELS:
         shadow = level_surface(manifold, level).reshape(-1, 3)
         shadow = shadow[np.isfinite(shadow).all(1)]
-        points = torch.from_numpy(np.column_stack((np.full(len(shadow), level), shadow[:, [2, 0, 1]])))
-        residual = ((manifold.inner(points, points) + 1.0).abs() / points.square().sum(-1)).max().item()
+        points = torch.from_numpy(
+            np.column_stack((np.full(len(shadow), level), shadow[:, [2, 0, 1]]))
+        )
+        residual = (
+            ((manifold.inner(points, points) + 1.0).abs() / points.square().sum(-1)).max().item()
+        )
         figures["points"] += len(points)
         figures["largest_residual"] = max(figures["largest_residual"], residual)
         lines.append(f"| {level:g} | {kind_of(level, 'a hyperboloid of ')} |")
-    lines += ["", f"{figures['points']:,.0f} points, |⟨x, x⟩ + 1| at most {figures['largest_residual']:.1e} ‖x‖²."]
+    lines += [
+        "",
+        f"{figures['points']:,.0f} points, |⟨x, x⟩ + 1| at most {figures['largest_residual']:.1e} "
+        "‖x‖².",
+    ]
     finish(lines, output, write_figure("figure1", output, plot.family), quiet=quiet)
     return figures
 
@@ -90,7 +114,9 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
 
 
 def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
-    """Draw the club, run the optimisers over the signatures, and count the runs that satisfy every constraint."""
+    """Draw the club, run the optimisers over the signatures, and count the runs that satisfy every
+    constraint.
+    """
     count = check_count("seeds", 10 if seeds is None else seeds, 1)
     announce(DIFFERENCES, quiet)
     graph = karate().unweighted()
@@ -99,28 +125,45 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
         "chi_paper": ("χ, the paper's recipe", paper),
         "phi_paper": ("φ, the paper's recipe", paper | Settings(optimizer="phi")),
         "gradient_paper": ("-Df, the paper's recipe", paper | Settings(optimizer="gradient")),
-        "signed_paper": ("∓Df, whichever descends, the paper's recipe", paper | Settings(optimizer="signed-gradient")),
+        "signed_paper": (
+            "∓Df, whichever descends, the paper's recipe",
+            paper | Settings(optimizer="signed-gradient"),
+        ),
         "chi_clipped": ("χ, clipped steps, the paper's objective", CLIPPED),
         "phi_clipped": ("φ, the same clipped steps", CLIPPED | Settings(optimizer="phi")),
-        "signed_clipped": ("∓Df, the same clipped steps", CLIPPED | Settings(optimizer="signed-gradient")),
+        "signed_clipped": (
+            "∓Df, the same clipped steps",
+            CLIPPED | Settings(optimizer="signed-gradient"),
+        ),
         "chi_controlled": ("χ, clipped steps, cone smoothed, in several ways", None),
     }
     figures: Figures = {}
     curves: dict[str, list[Embedding]] = {}
-    lines = [f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint", ""]
+    lines = [
+        f"Unweighted karate club, {count} seeds: share of runs that satisfy every constraint",
+        "",
+    ]
     lines += head_of("", *(label(Geometry(p, q)) for p, q in SIGNATURES + SMALL))
     for key, (title, recipe) in arms.items():
         runs = curves[key] = _run(graph, count, recipe, title, quiet)
         for k, (p, q) in enumerate(SIGNATURES + SMALL):
             mine = runs[k * count : (k + 1) * count]
-            figures[f"{key}_Q{p}_{q}_satisfied"] = float(np.mean([_is_ordered(run) for run in mine]))
-            figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
-        figures[f"{key}_worst_d10_satisfied"] = min(figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES)
+            figures[f"{key}_Q{p}_{q}_satisfied"] = float(
+                np.mean([_is_ordered(run) for run in mine])
+            )
+            figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(
+                np.mean([last_loss(run) for run in mine])
+            )
+        figures[f"{key}_worst_d10_satisfied"] = min(
+            figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES
+        )
         shares = [f"{figures[f'{key}_Q{p}_{q}_satisfied']:.2f}" for p, q in SIGNATURES + SMALL]
         lines.append(row_of([title, *shares]))
     lines += ["", "Mean loss at the last iteration:", ""]
     for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function
-        values = [f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL]
+        values = [
+            f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL
+        ]
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
@@ -133,14 +176,22 @@ def last_loss(embedding: Embedding) -> float:
     return float(next(loss for loss in reversed(embedding.record.loss) if loss is not None))
 
 
-def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: bool) -> list[Embedding]:
-    """A run for each signature and seed; without a recipe several ways, of which one that is ordered is kept."""
+def _run(
+    graph: Graph, count: int, recipe: Settings | None, title: str, quiet: bool
+) -> list[Embedding]:
+    """A run for each signature and seed; without a recipe several ways, of which one that is
+    ordered is kept.
+    """
     groups = []
     for (p, q), seed in product(SIGNATURES + SMALL, range(count)):
         ways = [recipe] if recipe else [WARM, *WAYS] if p and q in (0, 1) else WAYS
         groups.append([configured(way, p=p, q=q, seed=seed, stop="ordered") for way in ways])
     with progress(title, groups[0][0].iterations, quiet) as callback:
-        found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
+        found = iter(
+            embed_many(
+                graph, [c for group in groups for c in group], measures=False, callbacks=[callback]
+            )
+        )
     kept = []
     for group in groups:
         runs = [next(found) for _ in group]
@@ -156,11 +207,16 @@ def _is_ordered(embedding: Embedding) -> bool:
 
 
 def _panels(curves: dict[str, list[Embedding]], count: int) -> list[Drawing]:
-    """The club by rank, and the loss of the first seed: both optimisers in ten dimensions, and clipped in fewer."""
+    """The club by rank, and the loss of the first seed: both optimisers in ten dimensions, and
+    clipped in fewer.
+    """
     (club,) = embed_many(karate(), [configured(WARM, p=3, q=1)])
     panels = [hierarchy_drawing(club, title="karate club, height by rank of δ on Q^{3,1}")]
     for key, title in (("chi_paper", "χ (Section 4.2)"), ("phi_paper", "φ (Section 4.1)")):
-        runs = {f"q + 1 = {q + 1}, p = {p}": curves[key][k * count] for k, (p, q) in enumerate(SIGNATURES)}
+        runs = {
+            f"q + 1 = {q + 1}, p = {p}": curves[key][k * count]
+            for k, (p, q) in enumerate(SIGNATURES)
+        }
         panels.append(losses_drawing(runs, f"loss of Eq. 17, d = 10, {title}"))
     ways = {"chi_clipped": "χ", "phi_clipped": "φ", "signed_clipped": "∓Df"}
     clipped = {

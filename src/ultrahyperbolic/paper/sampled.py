@@ -1,4 +1,6 @@
-"""The loss as the authors computed it on a large graph: for each edge, a new sample of the non-edges."""
+"""The loss as the authors computed it on a large graph: for each edge, a new sample of the
+non-edges.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -27,7 +29,8 @@ _DRAWN_AT_ONCE = 4_000_000
 
 @dataclass
 class ResampledEngine(ReferenceEngine):
-    """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with replacement.
+    """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with
+    replacement.
 
     They are drawn for each edge at each iteration, and depend only on the seed and the iteration.
     """
@@ -37,14 +40,22 @@ class ResampledEngine(ReferenceEngine):
     seeds: Sequence[int] = ()  # [B] one for each run
 
     def objective(
-        self, run: int, points: Tensor, iteration: int, parts: int, offsets: Tensor | None, spring: float
+        self,
+        run: int,
+        points: Tensor,
+        iteration: int,
+        parts: int,
+        offsets: Tensor | None,
+        spring: float,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, spec = self._losses[run], self.specs[run]
         measured.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = measured.distances(points, offsets, spring)
         tau = float(spec.schedule.temperature[iteration])
-        generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)
+        generator = torch.Generator(points.device).manual_seed(
+            1_000_003 * self.seeds[run] + iteration
+        )
         loss = sampled_loss(self.pairs, -edges / tau, -nonedges / tau, self.samples, generator)
         return loss, edges.detach(), nonedges.detach()
 
@@ -52,11 +63,12 @@ class ResampledEngine(ReferenceEngine):
 def sampled_loss(
     pairs: RankedPairs, edges: Tensor, nonedges: Tensor, samples: int, generator: torch.Generator
 ) -> Tensor:
-    """The loss from the scores -d/τ of the edges [m], weakest class first, and of the non-edges [pairs - m].
+    """The loss from the scores -d/τ of the edges [m], weakest class first, and of the non-edges
+    [pairs - m].
 
-    There are fewer non-edges than draws, so each is measured once. With Z_k the sum over e_k, its weaker edges and its
-    draws, draw i of e_k has the slope exp(score_i)/Z_k; the slopes of all draws of a non-edge are added up here, and
-    autograd meets it once.
+    There are fewer non-edges than draws, so each is measured once. With Z_k the sum over e_k, its
+    weaker edges and its draws, draw i of e_k has the slope exp(score_i)/Z_k; the slopes of all
+    draws of a non-edge are added up here, and autograd meets it once.
     """
     weaker = torch.from_numpy(pairs.weaker).to(edges.device)
     nothing = edges.new_full((1,), -torch.inf)
@@ -66,7 +78,9 @@ def sampled_loss(
     at_once = max(1, _DRAWN_AT_ONCE // samples)
     for first in range(0, len(own), at_once):
         rows = slice(first, min(first + at_once, len(own)))
-        drawn = torch.randint(len(scores), (rows.stop - first, samples), generator=generator, device=own.device)
+        drawn = torch.randint(
+            len(scores), (rows.stop - first, samples), generator=generator, device=own.device
+        )
         values = scores[drawn]
         sums[rows] = torch.logsumexp(values, dim=1)
         total = torch.logaddexp(own[rows], sums[rows])
@@ -85,17 +99,22 @@ def embed_sampled(
     quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],
 ) -> Embedding:
-    """Train on the sampled loss, on one thread by default; after an iteration, print the expected time to stderr."""
+    """Train on the sampled loss, on one thread by default; after an iteration, print the expected
+    time to stderr.
+    """
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
-    engine = ResampledEngine(*problem_of(graph, [config]), device=device, seeds=[config.seed], threads=threads)
+    engine = ResampledEngine(
+        *problem_of(graph, [config]), device=device, seeds=[config.seed], threads=threads
+    )
 
     def tell(progress: Progress[BatchState]) -> None:
         if progress.iteration == 1 and not quiet:
             minutes = progress.seconds * progress.total / 60
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
             logging.getLogger("ultrahyperbolic").warning(
-                f"{SAMPLES:,} samples per tie: {progress.seconds:.1f} s an iteration, about {whole} for the "
+                f"{SAMPLES:,} samples per tie: {progress.seconds:.1f} s an iteration, about "
+                f"{whole} for the "
                 f"{progress.total:,} iterations of this training"
             )
         callback(progress)

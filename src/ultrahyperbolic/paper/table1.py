@@ -18,7 +18,18 @@ from ..training.inputs import Choice
 from ..training.presets import DIFFERENCES, settings, text_settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Series, announce, draw_table, finish, get, head_of, label, progress, put, row_of
+from .console import (
+    Series,
+    announce,
+    draw_table,
+    finish,
+    get,
+    head_of,
+    label,
+    progress,
+    put,
+    row_of,
+)
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
@@ -30,19 +41,51 @@ NAMES = {
 GEOMETRIES = {geometry.file_name: geometry for geometry in Choice.of(4).geometries}
 # Mean and standard deviation over 5 runs, as printed in the paper.
 PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
-    "R4": {"first_leader": (5.4, 1.1), "second_leader": (6.6, 0.9), "rho5": (-0.44, 0.19), "rho10": (0.00, 0.14)},
-    "Q4_0": {"first_leader": (2.8, 0.4), "second_leader": (4.2, 0.7), "rho5": (0.20, 0.48), "rho10": (0.38, 0.06)},
-    "Q3_1": {"first_leader": (1.2, 0.4), "second_leader": (2.4, 0.9), "rho5": (0.76, 0.21), "rho10": (0.74, 0.11)},
-    "Q2_2": {"first_leader": (1.2, 0.4), "second_leader": (2.6, 0.5), "rho5": (0.66, 0.30), "rho10": (0.79, 0.12)},
-    "Q1_3": {"first_leader": (1.8, 0.8), "second_leader": (4.0, 1.2), "rho5": (0.36, 0.40), "rho10": (0.71, 0.08)},
-    "Q0_4": {"first_leader": (2.0, 0.7), "second_leader": (4.0, 1.4), "rho5": (0.18, 0.37), "rho10": (0.55, 0.20)},
+    "R4": {
+        "first_leader": (5.4, 1.1),
+        "second_leader": (6.6, 0.9),
+        "rho5": (-0.44, 0.19),
+        "rho10": (0.00, 0.14),
+    },
+    "Q4_0": {
+        "first_leader": (2.8, 0.4),
+        "second_leader": (4.2, 0.7),
+        "rho5": (0.20, 0.48),
+        "rho10": (0.38, 0.06),
+    },
+    "Q3_1": {
+        "first_leader": (1.2, 0.4),
+        "second_leader": (2.4, 0.9),
+        "rho5": (0.76, 0.21),
+        "rho10": (0.74, 0.11),
+    },
+    "Q2_2": {
+        "first_leader": (1.2, 0.4),
+        "second_leader": (2.6, 0.5),
+        "rho5": (0.66, 0.30),
+        "rho10": (0.79, 0.12),
+    },
+    "Q1_3": {
+        "first_leader": (1.8, 0.8),
+        "second_leader": (4.0, 1.2),
+        "rho5": (0.36, 0.40),
+        "rho10": (0.71, 0.08),
+    },
+    "Q0_4": {
+        "first_leader": (2.0, 0.7),
+        "second_leader": (4.0, 1.4),
+        "rho5": (0.18, 0.37),
+        "rho10": (0.55, 0.20),
+    },
     "norm_proxy": {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)},
 }
 LEADERS = ("1", "34")
 
 
 def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
-    """Train every geometry from many starts with the paper's recipe and print its table beside the published one."""
+    """Train every geometry from many starts with the paper's recipe and print its table beside the
+    published one.
+    """
     count = 20 if seeds is None else seeds
     if count < 2:
         raise ValueError(f"a spread needs at least 2 seeds, got {count}")
@@ -50,16 +93,22 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     announce(DIFFERENCES, quiet)
     embeddings, scores = _columns(graph, settings, count, "the scripts' recipe", quiet)
     literal, text = _columns(graph, text_settings, count, "the text's recipe", quiet)
-    # The text says when to stop and not which points are kept: the last ones above, here those of the lowest loss.
-    _, text_best = _columns(graph, text_settings, count, "the text's recipe, lowest loss", quiet, keep="best")
+    # The text says when to stop and not which points are kept: the last ones above, here those of
+    # the lowest loss.
+    _, text_best = _columns(
+        graph, text_settings, count, "the text's recipe, lowest loss", quiet, keep="best"
+    )
     leaders = [graph.index(node) for node in LEADERS]
-    norms = [norm_proxy(torch.from_numpy(np.array(e.points))) for e in embeddings[count : 2 * count]]
+    norms = [
+        norm_proxy(torch.from_numpy(np.array(e.points))) for e in embeddings[count : 2 * count]
+    ]
     proxy = np.array([leader_ranks(norm, leaders) for norm in norms])
     # Flat space with the first coordinate started at random like the others.
     recipe = settings(weighted=True, q=None)
     flat = [configured(recipe, flat=4, seed=seed, perturb_first=True) for seed in range(count)]
     _, free = _train(graph, flat, "R⁴, all coordinates", quiet)
-    # Temperature 1 instead of 0.01, with a step that suits it: the table depends on τ as much as on q.
+    # Temperature 1 instead of 0.01, with a step that suits it: the table depends on τ as much as on
+    # q.
     recipe = settings(weighted=True, q=0)
     recipe.update(Settings(temperature=(1.0, 1.0), step=3e-3, drop_below=None, iterations=3000))
     hot = [configured(recipe, p=4, q=0, seed=seed) for seed in range(min(count, 12))]
@@ -75,25 +124,53 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
                 figures[f"{key}_{row}_published"] = PUBLISHED[key][row][0]
     for k, key in enumerate(GEOMETRIES):
         # Trainings that ended more than 2 % above the lowest loss that they saw.
-        seen = [[x for x in e.record.loss if x is not None] for e in literal[k * count : (k + 1) * count]]
-        figures[f"{key}_text_thrown_off"] = float(sum(losses[-1] > 1.02 * min(losses) for losses in seen))
+        seen = [
+            [x for x in e.record.loss if x is not None]
+            for e in literal[k * count : (k + 1) * count]
+        ]
+        figures[f"{key}_text_thrown_off"] = float(
+            sum(losses[-1] > 1.02 * min(losses) for losses in seen)
+        )
     lines = _markdown(figures, count)
-    header = ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
+    header = [
+        "geometry",
+        "measure",
+        "mean",
+        "std",
+        "published_mean",
+        "published_std",
+        "text_mean",
+        "text_std",
+    ]
     rows = [
-        [key, row, *get(figures, f"{key}_{row}"), *PUBLISHED[key][row], *get(figures, f"{key}_text_{row}")]
+        [
+            key,
+            row,
+            *get(figures, f"{key}_{row}"),
+            *PUBLISHED[key][row],
+            *get(figures, f"{key}_text_{row}"),
+        ]
         for key in GEOMETRIES
         for row in ROWS
     ]
     write_table(output / "table1.csv", header, rows)
     ours, of_text = (
-        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS] for way in ("", "_text")
+        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS]
+        for way in ("", "_text")
     )
     series = [
         Series(f"the scripts' recipe, {count} seeds", "#0072B2", "o", ours),
         Series(f"the text's recipe, {count} seeds", "#009E73", "o", of_text),
-        Series("published, 5 seeds", "#D55E00", "s", [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS]),
+        Series(
+            "published, 5 seeds",
+            "#D55E00",
+            "s",
+            [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS],
+        ),
     ]
-    draw_table(output / "table1.png", [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series)
+    draw_table(
+        output / "table1.png", [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series
+    )
     finish(lines, output, ("table1.csv", "table1.png"), "table1.md", quiet=quiet)
     return figures
 
@@ -101,9 +178,18 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 def _columns(
     graph: Graph, recipe: Callable[..., Settings], count: int, title: str, quiet: bool, **more: Any
 ) -> tuple[list[Embedding], dict[str, NDArray[np.float64]]]:
-    """The trainings of a recipe and ``more`` settings, geometry by geometry, and the scores [seeds, rows] of each."""
+    """The trainings of a recipe and ``more`` settings, geometry by geometry, and the scores [seeds,
+    rows] of each.
+    """
     configs = [
-        configured(recipe(weighted=True, q=found.q), p=found.p, q=found.q, flat=found.flat, seed=seed, **more)
+        configured(
+            recipe(weighted=True, q=found.q),
+            p=found.p,
+            q=found.q,
+            flat=found.flat,
+            seed=seed,
+            **more,
+        )
         for found in GEOMETRIES.values()
         for seed in range(count)
     ]
@@ -121,7 +207,8 @@ def _train(
 
 
 def _scores(graph: Graph, embedding: Embedding) -> list[float]:
-    # The text sums the distance that it trains with, which in flat space is not the one that embeddings answer with.
+    # The text sums the distance that it trains with, which in flat space is not the one that
+    # embeddings answer with.
     plain = (embedding.record.config or {}).get("dissimilarity") == "distance"
     points = torch.from_numpy(np.array(embedding.points))
     sums = delta(points, embedding.manifold, dissimilarity="distance") if plain else embedding.delta
@@ -134,24 +221,41 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         return "{:.2f} ± {:.2f}".format(*get(figures, name))
 
     lines = [
-        f"Karate club, weighted, the recipe of the authors' scripts, {count} seeds: mean ± standard deviation (n - 1);",
+        f"Karate club, weighted, the recipe of the authors' scripts, {count} seeds: mean ± "
+        "standard deviation (n - 1);",
         "the published figure (5 seeds) in brackets.",
         "",
         *head_of("", *map(label, GEOMETRIES.values())),
     ]
     for row in ROWS:
         printed = {key: "{:.2f} ± {:.2f}".format(*PUBLISHED[key][row]) for key in GEOMETRIES}
-        lines.append(row_of([NAMES[row], *(f"{ours(f'{key}_{row}')} [{printed[key]}]" for key in GEOMETRIES)]))
+        lines.append(
+            row_of(
+                [NAMES[row], *(f"{ours(f'{key}_{row}')} [{printed[key]}]" for key in GEOMETRIES)]
+            )
+        )
     header = lines[3:5]
-    for recipe, kept in (("text", "the last points kept"), ("text_best", "the points of the lowest loss kept")):
+    for recipe, kept in (
+        ("text", "the last points kept"),
+        ("text_best", "the points of the lowest loss kept"),
+    ):
         lines += ["", f"The recipe of the paper's text, {kept}, {count} seeds:", "", *header]
-        lines += [row_of([NAMES[row], *(ours(f"{key}_{recipe}_{row}") for key in GEOMETRIES)]) for row in ROWS]
+        lines += [
+            row_of([NAMES[row], *(ours(f"{key}_{recipe}_{row}") for key in GEOMETRIES)])
+            for row in ROWS
+        ]
     thrown = ", ".join(
         f"{label(geometry).split(' ')[0]} {figures[f'{key}_text_thrown_off']:.0f}"
         for key, geometry in GEOMETRIES.items()
     )
-    lines += ["", f"Runs of the text's recipe, of {count}, that end more than 2 % above their lowest loss: {thrown}."]
-    proxy = ", ".join(f"{ours(f'norm_proxy_{row}')} [{PUBLISHED['norm_proxy'][row][0]}]" for row in ROWS[:2])
+    lines += [
+        "",
+        f"Runs of the text's recipe, of {count}, that end more than 2 % above their lowest loss: "
+        f"{thrown}.",
+    ]
+    proxy = ", ".join(
+        f"{ours(f'norm_proxy_{row}')} [{PUBLISHED['norm_proxy'][row][0]}]" for row in ROWS[:2]
+    )
     warm, free = (
         ", ".join(f"{NAMES[row]} {ours(f'{key}_{row}')}" for row in ROWS)
         for key in ("Q4_0_temperature_1", "R4_all_coordinates")
@@ -161,8 +265,10 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         "",
         f"Norm of Q^{{4,0}} as a proxy for the hierarchy, ranks of the leaders: {proxy}.",
         "",
-        "The scripts' start gives every node x_0 = 1. On R⁴ that coordinate then never moves, so the flat column is R³",
+        "The scripts' start gives every node x_0 = 1. On R⁴ that coordinate then never moves, so "
+        "the flat column is R³",
         f"in effect. With all four coordinates started at random: {free}.",
         "",
-        f"Temperature matters as much as the signature. Q^{{4,0}} at τ = 1 instead of 0.01: {warm}.",
+        f"Temperature matters as much as the signature. Q^{{4,0}} at τ = 1 instead of 0.01: "
+        f"{warm}.",
     ]

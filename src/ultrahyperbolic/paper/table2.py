@@ -1,4 +1,6 @@
-"""Tables 2 and 3 of the supplement: hierarchy and neighbours among the co-authors of NIPS 1988 to 2003."""
+"""Tables 2 and 3 of the supplement: hierarchy and neighbours among the co-authors of NIPS 1988 to
+2003.
+"""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +27,18 @@ from ..training.inputs import Choice
 from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
 from ..training.train import embed_many
 from . import Figures, write_figures
-from .console import Series, announce, draw_table, finish, get, head_of, label, progress, put, row_of
+from .console import (
+    Series,
+    announce,
+    draw_table,
+    finish,
+    get,
+    head_of,
+    label,
+    progress,
+    put,
+    row_of,
+)
 from .sampled import SAMPLES, embed_sampled
 
 NAMES = {
@@ -35,8 +48,9 @@ NAMES = {
     "recall_at_1": "Recall@1 (%)",
 }
 ROWS = tuple(NAMES)
-# A step, and the longest move of a point. Where the scripts' step diverges, or is far from done when the iterations
-# are over, longer steps with bounded moves do better; of these the lowest loss is kept, and nothing else looked at.
+# A step, and the longest move of a point. Where the scripts' step diverges, or is far from done
+# when the iterations are over, longer steps with bounded moves do better; of these the lowest loss
+# is kept, and nothing else looked at.
 SCRIPTS = (1e-8, None)
 _LADDERS = {
     "ultrahyperbolic": (SCRIPTS,),
@@ -57,7 +71,13 @@ class Column:
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        return _LADDERS["flat" if self.geometry.is_flat else "ultrahyperbolic" if self.geometry.has_cone else "curved"]
+        return _LADDERS[
+            "flat"
+            if self.geometry.is_flat
+            else "ultrahyperbolic"
+            if self.geometry.has_cone
+            else "curved"
+        ]
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
@@ -89,16 +109,24 @@ class PublishedTable:
     @property
     def columns(self) -> list[Column]:
         """Flat space, then the signatures from hyperbolic to spherical."""
-        return [Column(geometry.file_name, geometry) for geometry in Choice.of(self.dimension).geometries]
+        return [
+            Column(geometry.file_name, geometry)
+            for geometry in Choice.of(self.dimension).geometries
+        ]
 
     @property
     def beside(self) -> Column:
         """Flat space with all coordinates started at random."""
-        return Column(f"R{self.dimension}_all_coordinates", Geometry(flat=self.dimension), perturb_first=True)
+        return Column(
+            f"R{self.dimension}_all_coordinates", Geometry(flat=self.dimension), perturb_first=True
+        )
 
 
 TABLE2 = PublishedTable(
-    "table2", "Table 2", 4, 10_000,
+    "table2",
+    "Table 2",
+    4,
+    10_000,
     {
         "R4": (0.469, 0.512, 0.217, 70.7),
         "Q4_0": (0.460, 0.490, 0.292, 70.2),
@@ -108,9 +136,12 @@ TABLE2 = PublishedTable(
         "Q0_4": (0.437, 0.493, 0.387, 69.7),
     },
     norm_published=(0.044, -0.113, 0.264),
-)  # fmt: skip
+)
 TABLE3 = PublishedTable(
-    "table3", "Table 3", 6, 25_000,
+    "table3",
+    "Table 3",
+    6,
+    25_000,
     {
         "R6": (0.554, 0.459, 0.372, 88.6),
         "Q6_0": (0.455, 0.515, 0.321, 99.9),
@@ -121,16 +152,23 @@ TABLE3 = PublishedTable(
         "Q1_5": (0.610, 0.494, 0.213, 93.5),
         "Q0_6": (0.456, 0.532, 0.257, 99.9),
     },
-)  # fmt: skip
+)
 
 
 Loss = Literal["exact", "sampled"]
-_PROSE = {"rho_all": "ρ", "rho10": "ρ (s_i ≥ 10)", "rho20": "ρ (s_i ≥ 20)", "recall_at_1": "Recall@1"}
+_PROSE = {
+    "rho_all": "ρ",
+    "rho10": "ρ (s_i ≥ 10)",
+    "rho20": "ρ (s_i ≥ 20)",
+    "recall_at_1": "Recall@1",
+}
 AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
 
 
 Score = dict[str, float]
-"""What one training reached, by name: the measures, the loss, the steps back, and what the norm gives in place of δ."""
+"""What one training reached, by name: the measures, the loss, the steps back, and what the norm
+gives in place of δ.
+"""
 
 
 @dataclass
@@ -152,7 +190,10 @@ class Results:
         assert result is not None  # of a training
         best = math.inf if result.best_loss is None else result.best_loss
         score = {"recall_at_1": recall, "loss": best, "steps_back": float(result.steps_back)}
-        for before, values in {"": delta(points, embedding.manifold), "norm_": norm_proxy(points)}.items():
+        for before, values in {
+            "": delta(points, embedding.manifold),
+            "norm_": norm_proxy(points),
+        }.items():
             for row, least in AT_LEAST.items():
                 score[before + row] = strength_spearman(self.graph, values, at_least=least)
         self.scores.setdefault((column.key, rung), []).append(score)
@@ -170,7 +211,9 @@ class Results:
         return [geometry for geometry in self.table.columns if self.kept(geometry) is not None]
 
     def figures(self) -> Figures:
-        """Everything under flat keys: plain for one seed, with ``_mean`` and ``_std`` (n - 1) for several."""
+        """Everything under flat keys: plain for one seed, with ``_mean`` and ``_std`` (n - 1) for
+        several.
+        """
         figures: Figures = {}
         for geometry in self.columns():
             self._describe(figures, geometry.key, geometry, self.kept(geometry))
@@ -180,7 +223,9 @@ class Results:
         if (rung := self.kept(hyperbolic)) is not None:
             mine = self.scores[hyperbolic.key, rung]
             for row in AT_LEAST:
-                put(figures, f"norm_proxy_{row}", np.array([score[f"norm_{row}"] for score in mine]))
+                put(
+                    figures, f"norm_proxy_{row}", np.array([score[f"norm_{row}"] for score in mine])
+                )
             for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
                 figures[f"norm_proxy_{row}_published"] = value
         flat, free = self.table.columns[0], self.table.beside
@@ -193,7 +238,11 @@ class Results:
         if rung is None:
             return
         for row in (*ROWS, "loss", "steps_back"):
-            put(figures, f"{name}_{row}", np.array([score[row] for score in self.scores[geometry.key, rung]]))
+            put(
+                figures,
+                f"{name}_{row}",
+                np.array([score[row] for score in self.scores[geometry.key, rung]]),
+            )
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
@@ -202,16 +251,25 @@ class Results:
         if not columns:
             return [f"{table.title}: no column is finished yet."]
         count = max(len(scores) for scores in self.scores.values())
-        drawn = "the exact loss" if self.loss == "exact" else f"{SAMPLES:,} untied pairs per tie, drawn each iteration"
+        drawn = (
+            "the exact loss"
+            if self.loss == "exact"
+            else f"{SAMPLES:,} untied pairs per tie, drawn each iteration"
+        )
         spread = "seed 0" if count == 1 else f"{count} seeds: mean ± standard deviation (n - 1)"
         lines = [
-            f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, {self.iterations:,}",
-            f"iterations, {spread}; the published figure (one run) in brackets. Backend: {self.backend}.",
+            f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, "
+            f"{self.iterations:,}",
+            f"iterations, {spread}; the published figure (one run) in brackets. Backend: "
+            f"{self.backend}.",
             "",
             *head_of("", *(label(column.geometry) for column in columns)),
         ]
         for column, row in enumerate(ROWS):
-            cells = [f"{_shown(figures, g.key, row)} [{_digits(row, table.published[g.key][column])}]" for g in columns]
+            cells = [
+                f"{_shown(figures, g.key, row)} [{_digits(row, table.published[g.key][column])}]"
+                for g in columns
+            ]
             lines.append(row_of([NAMES[row], *cells]))
         for row, title in (("loss", "Loss reached"), ("steps_back", "Times it went back")):
             lines.append(row_of([title, *(_shown(figures, g.key, row) for g in columns)]))
@@ -227,7 +285,10 @@ class Results:
                 published = figures.get(f"norm_proxy_{row}_published")
                 beside = "" if published is None else f" [{_digits(row, published)}]"
                 values.append(f"{_PROSE[row]} {_shown(figures, 'norm_proxy', row)}{beside}")
-            lines += ["", f"Norm on {label(hyperbolic.geometry)} in place of δ: {', '.join(values)}."]
+            lines += [
+                "",
+                f"Norm on {label(hyperbolic.geometry)} in place of δ: {', '.join(values)}.",
+            ]
         for name, title in (
             (f"{flat.key}_scripts_step", "at the scripts' step"),
             (free.key, f"with all {self.table.dimension} coordinates started at random"),
@@ -240,15 +301,20 @@ class Results:
 
 
 _REMARKS = (
-    "Signatures with p and q above 0 have the scripts' step. Flat, hyperbolic and spherical space have the step that",
-    "reached the lowest loss of a few, with moves of at most 1e-3 (flat space's 1e-8 has no bound): with the scripts'",
-    "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back to its best points",
+    "Signatures with p and q above 0 have the scripts' step. Flat, hyperbolic and spherical space "
+    "have the step that",
+    "reached the lowest loss of a few, with moves of at most 1e-3 (flat space's 1e-8 has no "
+    "bound): with the scripts'",
+    "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back "
+    "to its best points",
     "with half the step.",
 )
 
 
 def _digits(row: str, value: float) -> str:
-    return format(value, {"loss": ",.0f", "steps_back": ".2g", "recall_at_1": ".1f"}.get(row, ".3f"))
+    return format(
+        value, {"loss": ",.0f", "steps_back": ".2g", "recall_at_1": ".1f"}.get(row, ".3f")
+    )
 
 
 def _shown(figures: Figures, key: str, row: str) -> str:
@@ -257,7 +323,9 @@ def _shown(figures: Figures, key: str, row: str) -> str:
 
 
 def write(folder: Path, results: Results) -> list[str]:
-    """Write what is finished as Markdown, JSON, CSV and, where there is matplotlib, a plot; returns the names."""
+    """Write what is finished as Markdown, JSON, CSV and, where there is matplotlib, a plot; returns
+    the names.
+    """
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)
@@ -278,7 +346,10 @@ def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     """A plot of the columns that the figures hold, ours beside the published."""
     columns = [column for column in table.columns if f"{column.key}_step" in figures]
     ours = [[get(figures, f"{column.key}_{row}") for column in columns] for row in ROWS]
-    published = [[(table.published[column.key][number], None) for column in columns] for number in range(len(ROWS))]
+    published = [
+        [(table.published[column.key][number], None) for column in columns]
+        for number in range(len(ROWS))
+    ]
     series = [Series("ours", "#0072B2", "o", ours), Series("published", "#D55E00", "s", published)]
     draw_table(path, [NAMES[row] for row in ROWS], [column.geometry for column in columns], series)
 
@@ -296,10 +367,14 @@ def reproduce_table(
 ) -> Figures:
     """Train every geometry, and print the table beside the published one.
 
-    The steps of a geometry are one batch on the exact loss; on the sampled one each takes hours. The files are written
-    after each batch, with the columns that are finished by then: that is what Ctrl-C leaves behind.
+    The steps of a geometry are one batch on the exact loss; on the sampled one each takes hours.
+    The files are written after each batch, with the columns that are finished by then: that is what
+    Ctrl-C leaves behind.
     """
-    count, length = 1 if seeds is None else seeds, table.iterations if iterations is None else iterations
+    count, length = (
+        1 if seeds is None else seeds,
+        table.iterations if iterations is None else iterations,
+    )
     if count < 1 or length < 1:
         raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
     graph = datasets.nips()
@@ -312,11 +387,17 @@ def reproduce_table(
         for rungs in [[rung] for rung in column.ladder] if sampled else [column.ladder]:
             configs = [column.config(rung, seed, length) for rung in rungs]
             step = f", step {rungs[0][0]:g}" if sampled else ""
-            with progress(f"{table.title}, {label(column.geometry)}{step}, seed {seed}", length, quiet) as callback:
+            with progress(
+                f"{table.title}, {label(column.geometry)}{step}, seed {seed}", length, quiet
+            ) as callback:
                 if sampled:
-                    embeddings = [embed_sampled(graph, configs[0], place, callback=callback, quiet=quiet)]
+                    embeddings = [
+                        embed_sampled(graph, configs[0], place, callback=callback, quiet=quiet)
+                    ]
                 else:
-                    embeddings = embed_many(graph, configs, place, measures=False, callbacks=[callback])
+                    embeddings = embed_many(
+                        graph, configs, place, measures=False, callbacks=[callback]
+                    )
             for rung, embedding in zip(rungs, embeddings, strict=True):
                 results.add(column, rung, embedding)
             names = write(output, results)

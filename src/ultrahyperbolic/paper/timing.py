@@ -20,7 +20,8 @@ from . import Figures
 from .console import finish, head_of
 from .sampled import SAMPLES, ResampledEngine
 
-# 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.
+# 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of
+# NIPS in 4 dimensions.
 PUBLISHED = {
     "chi_i7_7700k": ("χ, Intel i7-7700K", 182.0),
     "chi_i7_8650u": ("χ, Intel i7-8650U", 254.0),
@@ -29,16 +30,21 @@ PUBLISHED = {
 NIPS_PUBLISHED = 10 * 3600.0
 ITERATIONS = 10_000
 _REFERENCE_ITERATIONS = 300
-# On the co-authors, the CPU is timed over these iterations only, and the sampled loss over even fewer.
+# On the co-authors, the CPU is timed over these iterations only, and the sampled loss over even
+# fewer.
 _NIPS_ITERATIONS = 200
 _SAMPLED_ITERATIONS = {"cpu": 1, "cuda": 20}
 
 
 def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
-    """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all threads."""
+    """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all
+    threads.
+    """
     repeats = check_count("seeds", 3 if seeds is None else seeds, 1)
     figures: Figures = {}
-    finish([*_club(figures, repeats), "", *_coauthors(figures)], output, (), "timing.md", quiet=quiet)
+    finish(
+        [*_club(figures, repeats), "", *_coauthors(figures)], output, (), "timing.md", quiet=quiet
+    )
     return figures
 
 
@@ -61,20 +67,30 @@ def _club(figures: Figures, repeats: int) -> list[str]:
     figures["published_phi_over_chi"] = 165.0 / 182.0
     of_torch = f"torch reference (from {_REFERENCE_ITERATIONS} iterations)"
     return [
-        "10,000 iterations on the weighted karate club, Q^{3,1}, float64, one thread of this machine "
+        "10,000 iterations on the weighted karate club, Q^{3,1}, float64, one thread of this "
+        "machine "
         f"({platform.machine()}, {os.cpu_count()} cores):",
         "",
         *head_of("", "seconds"),
         *(f"| paper: {label} | {seconds:.0f} |" for label, seconds in PUBLISHED.values()),
-        *(f"| {sign}, compiled loop | {figures[f'{name}_seconds']:.2f} |" for sign, name, _ in ways),
-        *(f"| {sign}, {of_torch} | {figures[f'{name}_reference_seconds']:.1f} |" for sign, name, _ in ways),
+        *(
+            f"| {sign}, compiled loop | {figures[f'{name}_seconds']:.2f} |"
+            for sign, name, _ in ways
+        ),
+        *(
+            f"| {sign}, {of_torch} | {figures[f'{name}_reference_seconds']:.1f} |"
+            for sign, name, _ in ways
+        ),
         "",
-        f"φ takes {figures['phi_over_chi']:.2f} of the time of χ here, {165 / 182:.2f} in the paper.",
+        f"φ takes {figures['phi_over_chi']:.2f} of the time of χ here, {165 / 182:.2f} in the "
+        "paper.",
     ]
 
 
 def _coauthors(figures: Figures) -> list[str]:
-    """The co-authors of NIPS: the exact loss on all CPU threads and on a GPU, and the paper's sampled loss."""
+    """The co-authors of NIPS: the exact loss on all CPU threads and on a GPU, and the paper's
+    sampled loss.
+    """
     try:
         graph = datasets.nips()
     except GraphError as error:
@@ -82,20 +98,35 @@ def _coauthors(figures: Figures) -> list[str]:
     figures["published_nips_seconds"] = NIPS_PUBLISHED
     config = configured(coauthor_settings(q=1), p=3, q=1)
     problem = problem_of(graph, [config])
-    rows = [("paper: 42,000 untied pairs per tie, drawn each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)]
+    rows = [
+        ("paper: 42,000 untied pairs per tie, drawn each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)
+    ]
 
     def add(loss: str, device: str, engine: Engine, iterations: int, label: str) -> None:
         seconds = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations
         figures[f"nips_{loss}_{device}_seconds"] = seconds
-        rows.append((label if iterations == ITERATIONS else f"{label} (from {iterations})", seconds))
+        rows.append(
+            (label if iterations == ITERATIONS else f"{label} (from {iterations})", seconds)
+        )
 
     where, device = f"{usable_threads()} threads", "cpu"
-    backend, exact = resolve(Machine("cpu"), graph.n_nodes).backend, make_engine(problem, Machine("cpu"))
+    backend, exact = (
+        resolve(Machine("cpu"), graph.n_nodes).backend,
+        make_engine(problem, Machine("cpu")),
+    )
     add("exact", "cpu", exact, _NIPS_ITERATIONS, f"the exact loss, {backend}, {where}")
     if torch.cuda.is_available():
         where, device = torch.cuda.get_device_name("cuda"), "cuda"
-        add("exact", "cuda", make_engine(problem, Machine("cuda")), ITERATIONS, f"the exact loss, {where}")
-    sampled = ResampledEngine(problem.pairs, problem.specs, device=torch.device(device), seeds=[config.seed])
+        add(
+            "exact",
+            "cuda",
+            make_engine(problem, Machine("cuda")),
+            ITERATIONS,
+            f"the exact loss, {where}",
+        )
+    sampled = ResampledEngine(
+        problem.pairs, problem.specs, device=torch.device(device), seeds=[config.seed]
+    )
     label = f"{SAMPLES:,} drawn as in the paper, torch, {where}"
     add("sampled", device, sampled, _SAMPLED_ITERATIONS[device], label)
     return [

@@ -24,11 +24,24 @@ Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
 SUFFIXES = (".png", ".pdf", ".svg", ".html")
 
-__all__ = ["exp_log", "family", "figure2", "geodesics", "hierarchy", "losses", "map", "plane", "plot_map", "save"]
+__all__ = [
+    "exp_log",
+    "family",
+    "figure2",
+    "geodesics",
+    "hierarchy",
+    "losses",
+    "map",
+    "plane",
+    "plot_map",
+    "save",
+]
 
 
 def family(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
-    """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and one of each kind."""
+    """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and
+    one of each kind.
+    """
     return _library(library).scenes(pieces.family(beta), columns=[1.3, 0.9, 0.9, 0.9])
 
 
@@ -44,15 +57,21 @@ def exp_log(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
 
 def figure2(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
     """Figure 2, both halves."""
-    return _library(library).scenes([*pieces.geodesics(beta), *pieces.exp_log(beta)], columns=[1.2, 1.2])
+    return _library(library).scenes(
+        [*pieces.geodesics(beta), *pieces.exp_log(beta)], columns=[1.2, 1.2]
+    )
 
 
-def hierarchy(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
+def hierarchy(
+    embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly"
+) -> Drawn:
     """Figure 3, left: nodes by rank, the top of the hierarchy above, with the ties of the graph."""
     return draw([hierarchy_drawing(embedding, graph)], library=library)
 
 
-def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly") -> Drawn:
+def losses(
+    runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly"
+) -> Drawn:
     """Figure 3, right: the loss of trainings over their iterations, by name."""
     return draw([losses_drawing(runs, title)], library=library)
 
@@ -79,12 +98,13 @@ def plot_map(
     embedding
         What to draw; at most the 5,000 most central nodes.
     graph
-        The graph that was embedded, where the embedding does not have its ties. Without one there are none.
+        The graph that was embedded, where the embedding does not have its ties. Without one there
+        are none.
     colour
         ``"community"``, or a column of the table of nodes.
     names
-        How many nodes to name at most, the most central first. The first ten always get their names; the others only
-        where there is room.
+        How many nodes to name at most, the most central first. The first ten always get their
+        names; the others only where there is room.
     size, title, theme
         Width and height in inches; a line above the map; light or dark.
     """
@@ -110,7 +130,10 @@ def save(figure: Drawn, path: str | os.PathLike[str], *, dpi: float = 100) -> Pa
         raise ValueError(f"{target}: figures are written as {', '.join(SUFFIXES)}")
     if hasattr(figure, "write_html") != (suffix == ".html"):
         library = "plotly" if suffix == ".html" else "matplotlib"
-        raise ValueError(f"{target}: {suffix} is written of a figure of {library}: draw it with library={library!r}")
+        raise ValueError(
+            f"{target}: {suffix} is written of a figure of {library}: draw it with "
+            f"library={library!r}"
+        )
     if suffix == ".html":
         replace_file(target, figure.to_html(include_plotlyjs=True, full_html=True))
     else:

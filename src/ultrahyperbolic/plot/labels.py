@@ -33,19 +33,27 @@ class Name(NamedTuple):
     led: bool  # whether a line leads to its node
 
 
-def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints) -> list[Name]:
-    """Names inside a picture of a size in points, none over another: the first ten always, others if there is room."""
+def place_names(
+    texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints
+) -> list[Name]:
+    """Names inside a picture of a size in points, none over another: the first ten always, others
+    if there is room.
+    """
     boxes: list[tuple[Floats, Floats]] = []
     found: list[Name] = []
 
     def best_of(node: int, extent: Floats, away: float, sides: Any) -> tuple[Floats | None, float]:
-        """The free place ``away`` from a node that covers the fewest dots, if any; earlier ``sides`` cost less."""
+        """The free place ``away`` from a node that covers the fewest dots, if any; earlier
+        ``sides`` cost less.
+        """
         free: list[tuple[Floats, float]] = []
         for number, side in enumerate(np.array(sides)):
             middle = points[node] + away * side + 0.5 * np.sign(np.round(2.0 * side)) * extent
             low, high = middle - extent / 2.0, middle + extent / 2.0
             is_outside = (low < 3.0).any() or (high > size - 3.0).any()
-            if not is_outside and not any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
+            if not is_outside and not any(
+                (low < top).all() and (bottom < high).all() for bottom, top in boxes
+            ):
                 hit = _covers(low, high, points, radii, node)
                 free.append((middle, min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number))
         return min(free, key=lambda place: place[1], default=(None, math.inf))
@@ -85,7 +93,9 @@ def _extent(text: str, size: float, *, bold: bool = False) -> Floats:
     return np.array([wide * (1.18 if bold else 1.06) + 4.0, 1.25 * size])
 
 
-def _covers(low: Floats, high: Floats, points: Floats, radii: Floats, own: int) -> NDArray[np.bool_]:
+def _covers(
+    low: Floats, high: Floats, points: Floats, radii: Floats, own: int
+) -> NDArray[np.bool_]:
     """Which dots [n] a box touches, except its own."""
     gap = np.maximum(np.maximum(low - points, points - high), 0.0)
     hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
@@ -94,25 +104,51 @@ def _covers(low: Floats, high: Floats, points: Floats, radii: Floats, own: int) 
 
 
 def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: str) -> None:
-    """Draw names beside their nodes, with a line if one is farther away; ``points`` start at the corner of the axes."""
+    """Draw names beside their nodes, with a line if one is farther away; ``points`` start at the
+    corner of the axes.
+    """
     for name in placed:
-        line = {"arrowstyle": "-", "color": ink, "lw": 0.6, "alpha": 0.6, "shrinkA": 0.0, "shrinkB": 0.0}
+        line = {
+            "arrowstyle": "-",
+            "color": ink,
+            "lw": 0.6,
+            "alpha": 0.6,
+            "shrinkA": 0.0,
+            "shrinkB": 0.0,
+        }
         axis.annotate(
-            plain(name.text), tuple(points[name.node]), tuple(name.middle), "axes points", "axes points",
-            arrowprops=line if name.led else None, ha="center", va="center", color=ink, zorder=4,
-            fontsize=_SIZES[name.important], fontweight="bold" if name.important else "normal",
+            plain(name.text),
+            tuple(points[name.node]),
+            tuple(name.middle),
+            "axes points",
+            "axes points",
+            arrowprops=line if name.led else None,
+            ha="center",
+            va="center",
+            color=ink,
+            zorder=4,
+            fontsize=_SIZES[name.important],
+            fontweight="bold" if name.important else "normal",
             path_effects=[withStroke(linewidth=2.2, foreground=paper, alpha=0.85)],
-        )  # fmt: skip
+        )
 
 
-def draw_into_dots(axis: Axes, texts: list[str], points: Floats, radii: Floats, colours: Floats) -> None:
+def draw_into_dots(
+    axis: Axes, texts: list[str], points: Floats, radii: Floats, colours: Floats
+) -> None:
     """Texts in the middle of their dots, which have these colours [n, 4]."""
     dark = colours[:, :3] @ (0.299, 0.587, 0.114) < 0.55
     for text, place, radius, is_dark in zip(texts, points, radii, dark, strict=True):
         axis.annotate(
-            plain(text), tuple(place), xycoords="axes points", ha="center", va="center", zorder=3,
-            fontsize=2.0 * _IN_DOT * radius, color="white" if is_dark else "black",
-        )  # fmt: skip
+            plain(text),
+            tuple(place),
+            xycoords="axes points",
+            ha="center",
+            va="center",
+            zorder=3,
+            fontsize=2.0 * _IN_DOT * radius,
+            color="white" if is_dark else "black",
+        )
 
 
 def shortened(text: str) -> str:

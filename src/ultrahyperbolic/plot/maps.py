@@ -1,4 +1,6 @@
-"""The map of the report and of `plot_map`: places, names and colours of the nodes, and which ties are drawn."""
+"""The map of the report and of `plot_map`: places, names and colours of the nodes, and which ties
+are drawn.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -19,8 +21,17 @@ from ..spaces import Space
 COMMUNITIES = "community"
 # Okabe and Ito's colours and others that go with them; they read on white and on black.
 PALETTE = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b3a100", "#8c564b", "#2ca7a0",
-)  # fmt: skip
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#d55e00",
+    "#56b4e9",
+    "#8c6bb1",
+    "#b3a100",
+    "#8c564b",
+    "#2ca7a0",
+)
 REST = "#8b949e"
 MAP_TIES = 1_200  # of more, a map draws the strongest of each node
 _FEW = 12  # whole numbers with at most this many different values are kinds
@@ -28,19 +39,23 @@ _NEIGHBOURS = 12
 _ITERATIONS = 300
 _PUSHING = 300  # at most this many nodes, drawn for each iteration, push all others away
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
-_ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
+_ROOM = (
+    0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
+)
 _WIDER = 1.45  # how much wider than tall the map of several components is
 
 Pairs = tuple[Ints, Floats]
-"""The nearest of each node [n, k], and how far they are [n, k]; or pairs of near nodes [m, 2], and how near [m]."""
+"""The nearest of each node [n, k], and how far they are [n, k]; or pairs of near nodes [m, 2], and
+how near [m].
+"""
 
 
 def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
     """A map [r, 2] of the nodes at ``rows`` [r], the same for the same points.
 
-    Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, the farther the larger its
-    strength, as in UMAP and force-directed layouts. The components of the graph are laid out alone, and packed side by
-    side, the largest in the middle.
+    Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, the farther
+    the larger its strength, as in UMAP and force-directed layouts. The components of the graph are
+    laid out alone, and packed side by side, the largest in the middle.
     """
     n, points = len(rows), embedding.points[rows]
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
@@ -62,8 +77,13 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
         offsets = [None if popularity is None else popularity[part] for part in some]
         both = zip(some, offsets, strict=True)
         near = known if size == n else None
-        links = [near_links(points[part], embedding.space, popularity=own, near=near) for part, own in both]
-        ends = [pairs + number * size for number, (pairs, _) in enumerate(links)]  # as one graph, side by side
+        links = [
+            near_links(points[part], embedding.space, popularity=own, near=near)
+            for part, own in both
+        ]
+        ends = [
+            pairs + number * size for number, (pairs, _) in enumerate(links)
+        ]  # as one graph, side by side
         whole = np.concatenate(ends), np.concatenate([weights for _, weights in links])
         placed.extend(size**_ROOM * _unit(places) for places in _spread(whole, mass[some]))
     places = np.zeros((n, 2))
@@ -75,9 +95,11 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
 def near_links(
     points: Floats, manifold: Space, *, popularity: Floats | None = None, near: Pairs | None = None
 ) -> Pairs:
-    """The nearest nodes of each, weighted as UMAP does: 1 for the nearest; w_ij + w_ji - w_ij · w_ji of a pair.
+    """The nearest nodes of each, weighted as UMAP does: 1 for the nearest; w_ij + w_ji - w_ij ·
+    w_ji of a pair.
 
-    Pairs [m, 2] with the smaller position first, each once, and weights [m] from 0 to 1. ``near`` saves a pass.
+    Pairs [m, 2] with the smaller position first, each once, and weights [m] from 0 to 1. ``near``
+    saves a pass.
     """
     n = len(points)
     k = min(_NEIGHBOURS, n - 1)
@@ -109,10 +131,14 @@ def _scales(beyond: Floats) -> Floats:
 
 
 def _spread(links: Pairs, mass: Floats) -> Floats:
-    """Places [c, m, 2] of c components of m nodes each, with masses [c, m], by pulls and pushes within each."""
+    """Places [c, m, 2] of c components of m nodes each, with masses [c, m], by pulls and pushes
+    within each.
+    """
     many, n = mass.shape
     if n <= 2:
-        return np.tile([[-0.5, 0.0], [0.5, 0.0]], (many, 1, 1)) if n == 2 else np.zeros((many, n, 2))
+        return (
+            np.tile([[-0.5, 0.0], [0.5, 0.0]], (many, 1, 1)) if n == 2 else np.zeros((many, n, 2))
+        )
     rng = np.random.default_rng(0)
     size = np.sqrt(n)
     places: Floats = size * (_slow_directions(links, many, n) + 0.05 * rng.normal(size=(n, 2)))
@@ -122,7 +148,9 @@ def _spread(links: Pairs, mass: Floats) -> Floats:
         flat = places.reshape(-1, 2)
         gap = flat[second] - flat[first]
         pull = (weights / np.sqrt(1.0 + (gap**2).sum(1)))[:, None] * gap
-        force = (_sums(first, pull, len(flat)) - _sums(second, pull, len(flat))).reshape(places.shape)
+        force = (_sums(first, pull, len(flat)) - _sums(second, pull, len(flat))).reshape(
+            places.shape
+        )
         force += _push(places, mass, rng)
         force -= 0.007 * size * places  # keeps what hardly hangs together from drifting off
         length = np.linalg.norm(force, axis=-1, keepdims=True)
@@ -132,7 +160,9 @@ def _spread(links: Pairs, mass: Floats) -> Floats:
 
 
 def _slow_directions(links: Pairs, many: int, n: int) -> Floats:
-    """Where to begin [c, m, 2], from -0.5 to 0.5: two eigenvectors of the links' Laplacian, by power iteration."""
+    """Where to begin [c, m, 2], from -0.5 to 0.5: two eigenvectors of the links' Laplacian, by
+    power iteration.
+    """
     (first, second), weights = links[0].T, links[1]
     degree = np.bincount(first, weights, many * n) + np.bincount(second, weights, many * n)
     root = np.sqrt(np.maximum(degree, 1e-12))
@@ -141,7 +171,9 @@ def _slow_directions(links: Pairs, many: int, n: int) -> Floats:
     basis[..., 0] = root.reshape(many, n)
     for _ in range(120):
         flat = basis.reshape(-1, 3)
-        mixed = _sums(first, scaled * flat[second], len(flat)) + _sums(second, scaled * flat[first], len(flat))
+        mixed = _sums(first, scaled * flat[second], len(flat)) + _sums(
+            second, scaled * flat[first], len(flat)
+        )
         basis = np.linalg.qr(0.5 * (basis + mixed.reshape(basis.shape))).Q
     found = basis[..., 1:] / root.reshape(many, n, 1)
     # Ranks even out what eigenvectors crowd together.
@@ -150,14 +182,21 @@ def _slow_directions(links: Pairs, many: int, n: int) -> Floats:
 
 
 def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
-    """By how much all others of its component, or ``_PUSHING`` drawn from them, push each node away."""
+    """By how much all others of its component, or ``_PUSHING`` drawn from them, push each node
+    away.
+    """
     n = mass.shape[1]
     some = np.arange(n) if n <= _PUSHING else rng.choice(n, _PUSHING, replace=False)
-    # Single precision is enough for a push. Without products of matrices no threads wait for each other.
+    # Single precision is enough for a push. Without products of matrices no threads wait for each
+    # other.
     x, y = np.moveaxis(places.astype(np.float32), -1, 0)
     across, up = x[:, :, None] - x[:, None, some], y[:, :, None] - y[:, None, some]
-    share = (mass[:, None, some] * (n / len(some))).astype(np.float32) / (across**2 + up**2 + np.float32(_SOFTNESS))
-    return np.asarray(mass[..., None] * np.stack(((share * across).sum(-1), (share * up).sum(-1)), axis=-1))
+    share = (mass[:, None, some] * (n / len(some))).astype(np.float32) / (
+        across**2 + up**2 + np.float32(_SOFTNESS)
+    )
+    return np.asarray(
+        mass[..., None] * np.stack(((share * across).sum(-1), (share * up).sum(-1)), axis=-1)
+    )
 
 
 def _sums(where: Ints, values: Floats, n: int) -> Floats:
@@ -176,7 +215,9 @@ def _unit(places: Floats) -> Floats:
 
 
 def _packed(parts: list[Floats]) -> Floats:
-    """Centres [c, 2] at which parts, the largest first, do not overlap: each as near to the middle as it can be."""
+    """Centres [c, 2] at which parts, the largest first, do not overlap: each as near to the middle
+    as it can be.
+    """
     radius = np.array([np.linalg.norm(part, axis=1).max(initial=0.0) for part in parts]) + 0.8
     centres = np.zeros((len(parts), 2))
     if len(parts) < 2:
@@ -215,9 +256,15 @@ Column = Kinds | Numbers
 
 def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
     """What the nodes at ``rows`` can be coloured by, communities first."""
-    found: list[Column] = [_by_size(COMMUNITIES, communities_of(embedding, graph, rows), numbered=True)]
-    for name, values in ((name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"):
-        if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
+    found: list[Column] = [
+        _by_size(COMMUNITIES, communities_of(embedding, graph, rows), numbered=True)
+    ]
+    for name, values in (
+        (name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"
+    ):
+        if values.dtype.kind == "f" or (
+            values.dtype.kind in "iu" and len(np.unique(values)) > _FEW
+        ):
             found.append(Numbers(name, values.astype(np.float64)))
         else:
             found.append(_by_size(name, values))
@@ -228,7 +275,8 @@ def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Colum
 
 
 def communities_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Ints:
-    """The community of each node at ``rows``: the column ``cluster`` where there is one, else by the ties.
+    """The community of each node at ``rows``: the column ``cluster`` where there is one, else by
+    the ties.
 
     Of some of the nodes, or where no ties are known, it is that by distances.
     """
@@ -244,7 +292,9 @@ def communities_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Int
 
 def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = False) -> Kinds:
     """Values as kinds, the most frequent first; numbered ones are called 1, 2, …"""
-    texts = values if numbered else np.array([str(value) for value in values.tolist()], dtype=object)
+    texts = (
+        values if numbered else np.array([str(value) for value in values.tolist()], dtype=object)
+    )
     kinds, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     named = [str(k + 1) for k in range(len(kinds))] if numbered else [str(kinds[k]) for k in order]
@@ -257,7 +307,8 @@ def labels_of(embedding: Embedding, graph: Graph | None) -> Labels:
 
 
 def are_names(labels: Sequence[str]) -> bool:
-    """Whether labels name the nodes: half or more have one of their own. Else they sort nodes into kinds.
+    """Whether labels name the nodes: half or more have one of their own. Else they sort nodes into
+    kinds.
 
     >>> are_names(["Ann", "Bob", "Ann", "Cid", "Dee"]), are_names(["red", "blue", "red", "red"])
     (True, False)
@@ -267,7 +318,8 @@ def are_names(labels: Sequence[str]) -> bool:
 
 
 def names_of(ids: Sequence[Hashable], labels: Labels) -> list[str]:
-    """What to call each node: its label if that names it, with the id where two share one; else its id.
+    """What to call each node: its label if that names it, with the id where two share one; else its
+    id.
 
     >>> names_of([1, 2, 3, 4], {1: "Ann", 2: "Bob", 3: "Ann", 4: "Cid"})
     ['Ann (1)', 'Bob', 'Ann (3)', 'Cid']
@@ -286,7 +338,9 @@ def names_of(ids: Sequence[Hashable], labels: Labels) -> list[str]:
 
 
 def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
-    """The edges between nodes at ``rows`` [r], weakest first: their numbers [m], and their ends [m, 2] in ``rows``."""
+    """The edges between nodes at ``rows`` [r], weakest first: their numbers [m], and their ends [m,
+    2] in ``rows``.
+    """
     ends = positions_in(rows, graph.n_nodes)[graph.edges]
     among = np.flatnonzero((ends >= 0).all(axis=1))
     among = among[np.argsort(graph.weights[among], kind="stable")]
@@ -294,7 +348,8 @@ def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def backbone(ends: Ints, weights: Floats, n: int) -> Bools:
-    """Which ties [m] between n nodes a map draws: all of a small graph, else the strongest of each node, at least one.
+    """Which ties [m] between n nodes a map draws: all of a small graph, else the strongest of each
+    node, at least one.
 
     >>> backbone(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [True, True, True]

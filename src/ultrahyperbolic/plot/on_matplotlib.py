@@ -22,15 +22,35 @@ from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..graph import Graph
 from .labels import ALWAYS, draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
-from .maps import PALETTE, REST, Column, Kinds, backbone, bow, columns, edges_among, labels_of, map_of, names_of
+from .maps import (
+    PALETTE,
+    REST,
+    Column,
+    Kinds,
+    backbone,
+    bow,
+    columns,
+    edges_among,
+    labels_of,
+    map_of,
+    names_of,
+)
 from .pieces import Arrow, Curve, Drawing, Mark, Nodes, Scene, Surface
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
 _MOST_INSIDE = 80  # nodes whose ids stand in their dots
 _MOST_NAMES = 60  # nodes whose ids stand beside theirs
-_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
-_THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebee", "#8b96a1")}  # paper, ink, ties
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "mathtext.fontset": "dejavusans",
+    "pdf.fonttype": 42,
+}
+_THEMES = {
+    "light": ("white", "#1b1f24", "#7d8894"),
+    "dark": ("#12161b", "#e8ebee", "#8b96a1"),
+}  # paper, ink, ties
 _MOST_NODES = 5_000  # on a map
 _MARGIN = 28.0  # around it, in points
 _HEAD = 0.06  # the length of an arrow's, in inches
@@ -44,7 +64,8 @@ class NotebookFigure(Figure):
 
 
 def written(drawn: Figure, format: str, dpi: float) -> bytes:
-    """The figure as "png", "pdf" or "svg"; vector graphics hold surfaces as images of a good resolution.
+    """The figure as "png", "pdf" or "svg"; vector graphics hold surfaces as images of a good
+    resolution.
 
     A PNG is drawn at twice the size and reduced: neighbouring faces then leave no seams.
     """
@@ -53,11 +74,18 @@ def written(drawn: Figure, format: str, dpi: float) -> bytes:
     out, large = io.BytesIO(), io.BytesIO()
     with mpl.rc_context(_STYLE):
         if format != "png":
-            drawn.savefig(out, format=format, dpi=300, metadata={"CreationDate": None} if format == "pdf" else None)
+            drawn.savefig(
+                out,
+                format=format,
+                dpi=300,
+                metadata={"CreationDate": None} if format == "pdf" else None,
+            )
             return out.getvalue()
         drawn.savefig(large, format="png", dpi=2 * dpi, facecolor=drawn.get_facecolor())
     with Image.open(large) as image:
-        reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
+        reduced = image.convert("RGB").resize(
+            (image.width // 2, image.height // 2), Image.Resampling.LANCZOS
+        )
     reduced.save(out, format="png", optimize=True)
     return out.getvalue()
 
@@ -69,13 +97,23 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
     with mpl.rc_context(_STYLE):
         drawn = NotebookFigure(figsize=(4.6 * shares.sum(), 5.0))
         for panel, left, right in zip(panels, edges[:-1], edges[1:], strict=True):
-            axis = drawn.add_axes((left, 0.12, right - left, 0.80), projection="3d", computed_zorder=False)
+            axis = drawn.add_axes(
+                (left, 0.12, right - left, 0.80), projection="3d", computed_zorder=False
+            )
             _panel(axis, panel)
             middle = (left + right) / 2
             drawn.text(middle, 0.955, panel.title, ha="center", va="center", fontsize=11.5)
             if entries := _legend(panel):
-                drawn.legend(handles=entries, loc="center", bbox_to_anchor=(middle, 0.075), frameon=False, fontsize=8.5,
-                             ncols=2 if len(entries) > 3 else 1, handlelength=1.6, columnspacing=1.4)  # fmt: skip
+                drawn.legend(
+                    handles=entries,
+                    loc="center",
+                    bbox_to_anchor=(middle, 0.075),
+                    frameon=False,
+                    fontsize=8.5,
+                    ncols=2 if len(entries) > 3 else 1,
+                    handlelength=1.6,
+                    columnspacing=1.4,
+                )
     return drawn
 
 
@@ -89,10 +127,13 @@ def _panel(axis: Axes3D, panel: Scene) -> None:
     # All surfaces as faces in one list, so that the nearer ones are drawn over the farther.
     shaded = [_shaded(piece, panel.view) for piece in panel.pieces if isinstance(piece, Surface)]
     faces, colors = (np.concatenate(parts) for parts in zip(*shaded, strict=True))
-    # Neighbouring faces leave no seam if what is opaque has an edge, and what is translucent is smooth and has none.
+    # Neighbouring faces leave no seam if what is opaque has an edge, and what is translucent is
+    # smooth and has none.
     edges = np.where(colors[:, 3:] < 1.0, 0.0, colors)
     smooth = bool((colors[:, 3] < 1.0).any())
-    solid = Poly3DCollection(faces, facecolors=colors, edgecolors=edges, linewidths=0.3, antialiaseds=smooth, zorder=1)
+    solid = Poly3DCollection(
+        faces, facecolors=colors, edgecolors=edges, linewidths=0.3, antialiaseds=smooth, zorder=1
+    )
     solid.set_rasterized(True)  # tens of thousands of polygons would make a slow PDF
     axis.add_collection3d(solid)
     _directions(axis, panel)
@@ -101,12 +142,33 @@ def _panel(axis: Axes3D, panel: Scene) -> None:
             style = (0, (4, 3)) if piece.dashed else "-"
             axis.plot(*piece.points.T, color=piece.color, lw=piece.width, ls=style, zorder=3)
         elif isinstance(piece, Arrow):
-            axis.quiver(*piece.start, *(piece.end - piece.start), color=piece.color, lw=3.0,
-                        arrow_length_ratio=0.12, zorder=4)  # fmt: skip
+            axis.quiver(
+                *piece.start,
+                *(piece.end - piece.start),
+                color=piece.color,
+                lw=3.0,
+                arrow_length_ratio=0.12,
+                zorder=4,
+            )
         elif isinstance(piece, Mark):
-            axis.plot(*piece.point[:, None], "o", color=piece.color, ms=5.5, mec="white", mew=0.8, zorder=5)
-            axis.text(*(piece.point + np.array(piece.shift)), piece.text, color=piece.color, fontsize=11, zorder=6,
-                      ha="center", va="center")  # fmt: skip
+            axis.plot(
+                *piece.point[:, None],
+                "o",
+                color=piece.color,
+                ms=5.5,
+                mec="white",
+                mew=0.8,
+                zorder=5,
+            )
+            axis.text(
+                *(piece.point + np.array(piece.shift)),
+                piece.text,
+                color=piece.color,
+                fontsize=11,
+                zorder=6,
+                ha="center",
+                va="center",
+            )
 
 
 def _directions(axis: Axes3D, panel: Scene) -> None:
@@ -114,9 +176,20 @@ def _directions(axis: Axes3D, panel: Scene) -> None:
     tips = project(axis, np.eye(3) * 0.3 * max(panel.limits)) - project(axis, np.zeros((1, 3)))
     corner = np.array([0.07, 0.04])
     for tip, name in zip(tips * (0.07 / np.abs(tips).max()), panel.axes, strict=True):
-        axis.add_artist(Line2D(*np.stack((corner, corner + tip)).T, transform=axis.transAxes, color="0.45", lw=1.1))
-        axis.text2D(*(corner + 1.42 * tip), name, transform=axis.transAxes, color="0.35", fontsize=9,
-                    ha="center", va="center")  # fmt: skip
+        axis.add_artist(
+            Line2D(
+                *np.stack((corner, corner + tip)).T, transform=axis.transAxes, color="0.45", lw=1.1
+            )
+        )
+        axis.text2D(
+            *(corner + 1.42 * tip),
+            name,
+            transform=axis.transAxes,
+            color="0.35",
+            fontsize=9,
+            ha="center",
+            va="center",
+        )
 
 
 def project(axis: Axes3D, points: Floats) -> Floats:
@@ -129,19 +202,25 @@ def _legend(panel: Scene) -> list[Artist]:
     entries: list[Artist] = []
     for piece in panel.pieces:
         if isinstance(piece, Surface) and piece.name:
-            entries.append(Patch(facecolor=to_rgba(piece.color, max(piece.opacity, 0.35)), label=piece.name))
+            entries.append(
+                Patch(facecolor=to_rgba(piece.color, max(piece.opacity, 0.35)), label=piece.name)
+            )
         elif isinstance(piece, Curve) and piece.name:
             entries.append(Line2D([], [], color=piece.color, lw=piece.width, label=piece.name))
     return entries
 
 
 def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The faces [f, 4, 3] of a surface, without NaN, and their colours [f, 4] under one light, alike on both sides."""
+    """The faces [f, 4, 3] of a surface, without NaN, and their colours [f, 4] under one light,
+    alike on both sides.
+    """
     grid = surface.points
     if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
         near, far = np.linspace(grid[0], grid[1], 41, axis=1)
         grid = np.linspace(near, far, 41, axis=1)
-    quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
+    quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(
+        -1, 4, 3
+    )
     quads = quads[np.isfinite(quads).all((1, 2))]
     normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
@@ -153,7 +232,9 @@ def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats
     light /= np.linalg.norm(light)
     bright = np.abs(normal @ light)[:, None]
     glint = 0.22 * bright**12
-    color = np.clip(np.array(to_rgb(surface.color)) * (0.7 + 0.3 * bright) * (1 - glint) + glint, 0, 1)
+    color = np.clip(
+        np.array(to_rgb(surface.color)) * (0.7 + 0.3 * bright) * (1 - glint) + glint, 0, 1
+    )
     return quads, np.column_stack((color, np.full(len(quads), surface.opacity)))
 
 
@@ -186,15 +267,21 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
         paths = [bow(*nodes.places[tie]) for tie in nodes.ties]
         widths = 0.35 + 2.0 * nodes.strengths
         many = np.clip(400.0 / len(paths), 0.08, 0.55)
-        axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
+        axis.add_collection(
+            LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1)
+        )
     x, y = nodes.places.T
-    axis.scatter(x, y, s=nodes.sizes**2, c=_rank_colours(nodes), edgecolors="white", linewidths=0.8, zorder=2)
+    axis.scatter(
+        x, y, s=nodes.sizes**2, c=_rank_colours(nodes), edgecolors="white", linewidths=0.8, zorder=2
+    )
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     if by_rank:
         n = len(nodes.ranks)
         axis.set_ylim(n + 0.06 * n, 1 - 0.06 * n)
-        axis.set_yticks([1, *range(10, n + 1, 10)] if n <= 60 else np.unique(np.linspace(1, n, 6).round()))
+        axis.set_yticks(
+            [1, *range(10, n + 1, 10)] if n <= 60 else np.unique(np.linspace(1, n, 6).round())
+        )
     else:
         axis.set_yticks([])
         axis.spines["left"].set_visible(False)
@@ -210,7 +297,13 @@ def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
         draw_into_dots(axis, texts, points, radii, _rank_colours(nodes))
         return
     order = np.argsort(nodes.ranks, kind="stable")[:_MOST_NAMES]
-    draw_names(axis, place_names(texts, points, radii, scale * np.array(axis.bbox.size), order), points, "0.1", "white")
+    draw_names(
+        axis,
+        place_names(texts, points, radii, scale * np.array(axis.bbox.size), order),
+        points,
+        "0.1",
+        "white",
+    )
 
 
 def _rank_colours(nodes: Nodes) -> Floats:
@@ -222,7 +315,16 @@ def _draw_lines(axis: Axes, panel: Drawing) -> None:
     for line in panel.lines:
         axis.plot(line.x, line.y, color=scale(0.93 * line.share), lw=1.5, label=_math(line.name))
         if line.ended:
-            axis.plot(line.x[-1], line.y[-1], "o", color=scale(0.93 * line.share), ms=5, mec="white", mew=0.8, zorder=3)
+            axis.plot(
+                line.x[-1],
+                line.y[-1],
+                "o",
+                color=scale(0.93 * line.share),
+                ms=5,
+                mec="white",
+                mew=0.8,
+                zorder=3,
+            )
     axis.set_yscale("log" if panel.log else "linear")
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter("{x:,.0f}")
@@ -275,25 +377,43 @@ def draw_map(
         points = _MARGIN + (places - places.min(0)) / span * (room - 2.0 * _MARGIN)
         axis.set(xlim=(0, room[0]), ylim=(0, room[1]))
         if graph is not None:
-            _draw_ties(axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line)
-        axis.scatter(points[:, 0], points[:, 1], s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
+            _draw_ties(
+                axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line
+            )
+        axis.scatter(
+            points[:, 0],
+            points[:, 1],
+            s=dots**2,
+            c=colours,
+            edgecolors=paper,
+            linewidths=0.8,
+            zorder=2,
+        )
         called = names_of(list(embedding.ids), labels_of(embedding, graph))
         texts = [shortened(called[int(row)]) for row in rows]
         order = np.arange(len(rows))
         if graph is not None:  # the top of the ranking is named first, and then the strongest
             order[ALWAYS:] = ALWAYS + np.argsort(-graph.strength[rows[ALWAYS:]], kind="stable")
-        draw_names(axis, place_names(texts, points, dots / 2.0, room, order[:names]), points, ink, paper)
+        draw_names(
+            axis, place_names(texts, points, dots / 2.0, room, order[:names]), points, ink, paper
+        )
         if title:
-            drawn.text(0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center")
+            drawn.text(
+                0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center"
+            )
     return drawn
 
 
 def _colours(column: Column) -> list[Any]:
     if isinstance(column, Kinds):
-        shades = [PALETTE[k] if kind and k < len(PALETTE) else REST for k, kind in enumerate(column.kinds)]
+        shades = [
+            PALETTE[k] if kind and k < len(PALETTE) else REST for k, kind in enumerate(column.kinds)
+        ]
         return [shades[code] for code in column.codes]
     known = np.isfinite(column.values)
-    low, high = (column.values[known].min(), column.values[known].max()) if known.any() else (0.0, 1.0)
+    low, high = (
+        (column.values[known].min(), column.values[known].max()) if known.any() else (0.0, 1.0)
+    )
     scale = mpl.colormaps["cividis"]((column.values - low) / max(high - low, 1e-300))
     return [color if there else REST for color, there in zip(scale, known, strict=True)]
 
@@ -308,7 +428,9 @@ def _dots(graph: Graph | None, rows: Ints) -> Floats:
     return crowd * (5.0 + 16.0 * np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300)))
 
 
-def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
+def _draw_ties(
+    axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str
+) -> None:
     among, ends = edges_among(graph, rows)
     drawn = backbone(ends, graph.weights[among], len(rows))
     first, second = ends[drawn].T
@@ -316,18 +438,41 @@ def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list
         return
     share = np.arange(len(first)) / max(1, len(first) - 1)  # by strength
     crowd = float(np.clip(np.sqrt(500 / len(first)), 0.25, 1.0))
-    within = [kinds is not None and kinds[a] == kinds[b] != REST for a, b in zip(first, second, strict=True)]
-    colours = [kinds[a] if kinds is not None and same else line for a, same in zip(first, within, strict=True)]
+    within = [
+        kinds is not None and kinds[a] == kinds[b] != REST
+        for a, b in zip(first, second, strict=True)
+    ]
+    colours = [
+        kinds[a] if kinds is not None and same else line
+        for a, same in zip(first, within, strict=True)
+    ]
     opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)
     paths = [bow(points[a], points[b]) for a, b in zip(first, second, strict=True)]
-    axis.add_collection(LineCollection(paths, colors=colours, linewidths=0.4 + 1.6 * share**3, alpha=opacity, zorder=1))
-    if graph.directions is not None:  # a tie that leads one way has the head of an arrow in its middle
+    axis.add_collection(
+        LineCollection(
+            paths, colors=colours, linewidths=0.4 + 1.6 * share**3, alpha=opacity, zorder=1
+        )
+    )
+    if (
+        graph.directions is not None
+    ):  # a tie that leads one way has the head of an arrow in its middle
         ways = (graph.directions[among[drawn]] > 0.0) @ np.array([1.0, -1.0])
         led = np.flatnonzero(ways)
         along = (points[second] - points[first])[led] * ways[led, None]
         along *= _HEAD / np.linalg.norm(along, axis=1, keepdims=True)
         axis.quiver(
-            *np.array(paths)[led, 12].T, *along.T, color=[colours[k] for k in led], alpha=0.8 * crowd, angles="xy",
-            units="inches", scale_units="inches", scale=1.0, width=_HEAD / 4.0, headwidth=3.0, headlength=4.0,
-            headaxislength=4.0, pivot="mid", zorder=1,
-        )  # fmt: skip
+            *np.array(paths)[led, 12].T,
+            *along.T,
+            color=[colours[k] for k in led],
+            alpha=0.8 * crowd,
+            angles="xy",
+            units="inches",
+            scale_units="inches",
+            scale=1.0,
+            width=_HEAD / 4.0,
+            headwidth=3.0,
+            headlength=4.0,
+            headaxislength=4.0,
+            pivot="mid",
+            zorder=1,
+        )

@@ -17,28 +17,46 @@ _LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.15, "roughness": 0.6
 
 
 def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -> go.Figure:
-    """Panels side by side, each to be turned with the mouse; a click on the legend hides a piece."""
+    """Panels side by side, each to be turned with the mouse; a click on the legend hides a
+    piece.
+    """
     figure = make_subplots(
-        rows=1, cols=len(panels), specs=[[{"type": "scene"}] * len(panels)], column_widths=columns,
-        subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.01,
-    )  # fmt: skip
+        rows=1,
+        cols=len(panels),
+        specs=[[{"type": "scene"}] * len(panels)],
+        column_widths=columns,
+        subplot_titles=[panel.title for panel in panels],
+        horizontal_spacing=0.01,
+    )
     for number, panel in enumerate(panels, start=1):
-        figure.add_traces([trace for piece in panel.pieces for trace in _traces(piece)], rows=1, cols=number)
+        figure.add_traces(
+            [trace for piece in panel.pieces for trace in _traces(piece)], rows=1, cols=number
+        )
         figure.update_scenes(_view(panel), row=1, col=number)
     figure.update_layout(
-        template="plotly_white", margin={"l": 0, "r": 0, "t": 50, "b": 0}, height=560,
+        template="plotly_white",
+        margin={"l": 0, "r": 0, "t": 50, "b": 0},
+        height=560,
         legend={"orientation": "h", "yanchor": "top", "y": -0.02, "itemsizing": "constant"},
-    )  # fmt: skip
+    )
     return figure
 
 
 def _view(panel: Scene) -> dict[str, object]:
     up, around = (math.radians(angle) for angle in panel.view)
-    up, far = up + math.radians(8.0), 2.0  # nearer than matplotlib's eye, so looking down more shows as much
+    up, far = (
+        up + math.radians(8.0),
+        2.0,
+    )  # nearer than matplotlib's eye, so looking down more shows as much
     eye = {"x": far * math.cos(up) * math.cos(around), "y": far * math.cos(up) * math.sin(around)}
     camera = {"eye": eye | {"z": far * math.sin(up)}, "center": {"x": 0, "y": 0, "z": -0.1}}
     axes = {
-        axis: {"title": {"text": name}, "showbackground": False, "gridcolor": "#E5E5E5", "nticks": 5}
+        axis: {
+            "title": {"text": name},
+            "showbackground": False,
+            "gridcolor": "#E5E5E5",
+            "nticks": 5,
+        }
         for axis, name in zip(("xaxis", "yaxis", "zaxis"), panel.axes, strict=True)
     }
     return {"aspectmode": "data", "camera": camera, **axes}
@@ -49,7 +67,11 @@ def _traces(piece: Piece) -> list[BaseTraceType]:
         options = _at(piece.points) | _in(piece.color) | _called(piece.name)
         return [go.Surface(options, opacity=piece.opacity, lighting=_LIGHTING)]
     if isinstance(piece, Curve):
-        line = {"color": piece.color, "width": 2.2 * piece.width, "dash": "dash" if piece.dashed else "solid"}
+        line = {
+            "color": piece.color,
+            "width": 2.2 * piece.width,
+            "dash": "dash" if piece.dashed else "solid",
+        }
         return [go.Scatter3d(_at(piece.points) | _called(piece.name), mode="lines", line=line)]
     if isinstance(piece, Arrow):
         shaft = _at(np.stack((piece.start, piece.end))) | _called(piece.name)
@@ -59,7 +81,11 @@ def _traces(piece: Piece) -> list[BaseTraceType]:
             go.Scatter3d(shaft, mode="lines", line={"color": piece.color, "width": 7}),
             go.Cone(head, anchor="tip", sizemode="raw", hoverinfo="skip"),
         ]
-    text = {"text": [piece.text], "textposition": "top center", "textfont": {"color": piece.color, "size": 15}}
+    text = {
+        "text": [piece.text],
+        "textposition": "top center",
+        "textfont": {"color": piece.color, "size": 15},
+    }
     dot = _at(piece.point[None]) | _called("") | text
     return [go.Scatter3d(dot, mode="markers+text", marker={"size": 5, "color": piece.color})]
 
@@ -82,9 +108,11 @@ def _called(name: str) -> dict[str, object]:
 def drawings(panels: Sequence[Drawing]) -> go.Figure:
     """Flat panels side by side; the mouse over a node names it."""
     figure = make_subplots(
-        rows=1, cols=len(panels), horizontal_spacing=0.06,
+        rows=1,
+        cols=len(panels),
+        horizontal_spacing=0.06,
         subplot_titles=[_markup(panel.title) for panel in panels],
-    )  # fmt: skip
+    )
     known: set[str] = set()
     for number, panel in enumerate(panels, start=1):
         figure.add_traces(_flat_traces(panel, known), rows=1, cols=number)
@@ -92,14 +120,20 @@ def drawings(panels: Sequence[Drawing]) -> go.Figure:
         y: dict[str, object] = {"title": {"text": panel.y}}
         if panel.nodes is not None:
             x |= {"visible": False}
-            y |= {"autorange": "reversed", "zeroline": False} if panel.by_rank else {"visible": False}
+            y |= (
+                {"autorange": "reversed", "zeroline": False}
+                if panel.by_rank
+                else {"visible": False}
+            )
             if not panel.by_rank:
                 x |= {"scaleanchor": "y" if number == 1 else f"y{number}"}
         if panel.log:
             y |= {"type": "log"}
         figure.update_xaxes(x, row=1, col=number)
         figure.update_yaxes(y, row=1, col=number)
-    figure.update_layout(template="plotly_white", height=560, hovermode="closest", margin={"l": 60, "r": 20, "t": 60})
+    figure.update_layout(
+        template="plotly_white", height=560, hovermode="closest", margin={"l": 60, "r": 20, "t": 60}
+    )
     return figure
 
 
@@ -111,11 +145,18 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
             sizes = np.zeros(len(line.x))
             sizes[-1] = 8 * line.ended
             # One entry of the legend hides the curves of that name in all panels.
-            traces.append(go.Scatter(
-                x=line.x, y=line.y, mode="lines+markers", name=_markup(line.name), legendgroup=line.name,
-                showlegend=line.name not in known, line={"color": color, "width": 1.8},
-                marker={"size": sizes, "opacity": 1.0},
-            ))  # fmt: skip
+            traces.append(
+                go.Scatter(
+                    x=line.x,
+                    y=line.y,
+                    mode="lines+markers",
+                    name=_markup(line.name),
+                    legendgroup=line.name,
+                    showlegend=line.name not in known,
+                    line={"color": color, "width": 1.8},
+                    marker={"size": sizes, "opacity": 1.0},
+                )
+            )
             known.add(line.name)
         return traces
     nodes = panel.nodes
@@ -123,20 +164,31 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
     ends[:, :2] = nodes.places[nodes.ties]
     x, y = ends.reshape(-1, 2).T
     ties = go.Scatter(
-        x=x, y=y, mode="lines", line={"color": "rgba(138, 148, 163, 0.45)", "width": 1}, hoverinfo="skip",
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": "rgba(138, 148, 163, 0.45)", "width": 1},
+        hoverinfo="skip",
         showlegend=False,
-    )  # fmt: skip
+    )
     about = [
         f"<b>{_markup(node)}</b><br>rank {rank}<br>δ {delta:.6g}"
         for node, rank, delta in zip(nodes.ids, nodes.ranks, nodes.deltas, strict=True)
     ]
     dots = go.Scatter(
-        x=nodes.places[:, 0], y=nodes.places[:, 1], mode="markers", hovertext=about, hoverinfo="text", showlegend=False,
+        x=nodes.places[:, 0],
+        y=nodes.places[:, 1],
+        mode="markers",
+        hovertext=about,
+        hoverinfo="text",
+        showlegend=False,
         marker={
-            "size": 1.3 * nodes.sizes, "color": nodes.ranks, "colorscale": "Cividis",
+            "size": 1.3 * nodes.sizes,
+            "color": nodes.ranks,
+            "colorscale": "Cividis",
             "line": {"color": "white", "width": 1},
         },
-    )  # fmt: skip
+    )
     return [ties, dots]
 
 
@@ -146,5 +198,7 @@ def _markup(text: str) -> str:
     >>> _markup("<b>on</b> Q^{3,1}")
     '&lt;b&gt;on&lt;/b&gt; Q<sup>3,1</sup>'
     """
-    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
+    safe = (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
+    )
     return re.sub(r"([QR])\^\{?(\d+(?:,\d+)?)\}?", r"\1<sup>\2</sup>", safe)

@@ -1,4 +1,6 @@
-"""What figures show, as plain data that any library can draw: the paper's geometry, graphs and losses."""
+"""What figures show, as plain data that any library can draw: the paper's geometry, graphs and
+losses.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
     from ..geometry import PseudoHyperboloid
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
-BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#222222"
+BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = (
+    "#0072B2",
+    "#56B4E9",
+    "#009E73",
+    "#E69F00",
+    "#D55E00",
+    "#222222",
+)
 GREY = "#A9B0BA"
 _MOST_TIES = 5000  # that are drawn, the strongest
 
@@ -89,10 +98,12 @@ def _space(p: int, beta: float) -> tuple[PseudoHyperboloid, float, Tensor]:
 
 
 def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 * math.pi) -> Floats:
-    """The points of Q^{2,1}_β with x_0 = level · √|β|, as a grid [a, b, 3] of (x_2, x_3, x_1), NaN between two sheets.
+    """The points of Q^{2,1}_β with x_0 = level · √|β|, as a grid [a, b, 3] of (x_2, x_3, x_1), NaN
+    between two sheets.
 
-    They are x_2² + x_3² - x_1² = x_0² + β: a hyperboloid of two sheets where x_0² < |β|, a cone where they are equal, a
-    hyperboloid of one sheet beyond. ``turn`` below 2π leaves a part of the way round out.
+    They are x_2² + x_3² - x_1² = x_0² + β: a hyperboloid of two sheets where x_0² < |β|, a cone
+    where they are equal, a hyperboloid of one sheet beyond. ``turn`` below 2π leaves a part of the
+    way round out.
     """
     height = torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)
     if level <= 1.0:
@@ -105,23 +116,32 @@ def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 *
     time = torch.stack((torch.full_like(height, level), height), dim=-1)
     length = time.norm(dim=-1, keepdim=True)
     around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
-    space = (length.square() - 1.0).clamp_min(0.0).sqrt()[:, None] * torch.stack((around.cos(), around.sin()), dim=-1)
+    space = (length.square() - 1.0).clamp_min(0.0).sqrt()[:, None] * torch.stack(
+        (around.cos(), around.sin()), dim=-1
+    )
     unit = (time / length)[:, None].expand(-1, len(around), -1)
     return manifold.psi_inverse(torch.cat((unit, space), dim=-1))[..., [2, 3, 1]].numpy()
 
 
 def family(beta: float = -1.0) -> list[Scene]:
-    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
+    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each
+    kind.
+    """
     manifold, root, _ = _space(2, beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
     together = []
     for level in LEVELS:
-        grid, name = level_surface(manifold, level, 1.5 * math.pi), f"x₀ = {level * root:.3g}: {kind_of(level)}"
+        grid, name = (
+            level_surface(manifold, level, 1.5 * math.pi),
+            f"x₀ = {level * root:.3g}: {kind_of(level)}",
+        )
         together.append(Surface(grid, _level_color(level), name=name))
     scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
     for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
         alone = [Surface(level_surface(manifold, level), _level_color(level))]
-        scenes.append(Scene(f"x₀ {where} {root:.3g}: {kind_of(level)}", axes, alone, limits, _FAMILY_VIEW))
+        scenes.append(
+            Scene(f"x₀ {where} {root:.3g}: {kind_of(level)}", axes, alone, limits, _FAMILY_VIEW)
+        )
     return scenes
 
 
@@ -140,12 +160,16 @@ def _level_color(level: float) -> str:
     return f"#{mixed.hex().upper()}"
 
 
-# Figure 2 lives on Q^{1,1}, the only signature with three kinds of geodesic that fits into R³: time (x_0, x_1) is the
-# ground, space x_2 is upward.
+# Figure 2 lives on Q^{1,1}, the only signature with three kinds of geodesic that fits into R³: time
+# (x_0, x_1) is the ground, space x_2 is upward.
 _TALL = 1.55
 _AXES = ("x₀", "x₁", "x₂")
 # Tangent vectors at the pole, in units of √|β|: one of each kind, and the ξ of exp and log.
-DIRECTIONS = {"space-like": (0.0, 0.0, 1.0), "light-like": (0.0, 1.0, 1.0), "time-like": (0.0, 1.0, 0.0)}
+DIRECTIONS = {
+    "space-like": (0.0, 0.0, 1.0),
+    "light-like": (0.0, 1.0, 1.0),
+    "time-like": (0.0, 1.0, 0.0),
+}
 VECTOR = (0.0, 0.35, 1.2)
 
 
@@ -154,14 +178,18 @@ def _heights() -> Tensor:
 
 
 def _part(manifold: PseudoHyperboloid, first: Tensor, last: Tensor) -> Floats:
-    """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle [a, 1] to another at each height."""
+    """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle [a, 1] to another
+    at each height.
+    """
     around = first + torch.linspace(0.0, 1.0, 145, dtype=torch.float64) * (last - first)
     arcs = torch.stack((around.cos(), around.sin(), _heights().expand_as(around)), dim=-1)
     return manifold.psi_inverse(arcs).numpy()
 
 
 def geodesics(beta: float = -1.0) -> list[Scene]:
-    """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and both light rays."""
+    """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and
+    both light rays.
+    """
     manifold, root, x = _space(1, beta)
     steps = torch.linspace(-1.0, 1.0, 181, dtype=torch.float64)
     kinds = (
@@ -180,15 +208,20 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
 
 
 def exp_log(beta: float = -1.0) -> list[Scene]:
-    """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that exp_x does not reach."""
+    """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that
+    exp_x does not reach.
+    """
     manifold, root, x = _space(1, beta)
     vector = manifold.proju(x, root * torch.tensor(VECTOR, dtype=torch.float64))
     way = manifold.geodesic(x, vector, torch.linspace(0.0, 1.0, 61, dtype=torch.float64))
     y = manifold.expmap(x, vector)
     back = x + manifold.logmap(x, y).vector
-    corners = torch.tensor([[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64)
+    corners = torch.tensor(
+        [[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64
+    )
     plane = x + manifold.proju(x, root * corners)
-    # The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them.
+    # The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond
+    # them.
     edge = (-1.0 / (1.0 + _heights().square()).sqrt()).acos()
     pieces: list[Piece] = [
         Surface(_part(manifold, -edge, edge), SKY, 0.34, "where expₓ leads"),
@@ -244,16 +277,21 @@ class Drawing(NamedTuple):
 
 
 def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
-    """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with landmarks.
+    """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with
+    landmarks.
 
-    It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so suits any signature.
-    Above ``landmarks`` nodes, that number are chosen, and the others are placed by their dissimilarities to them.
+    It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so
+    suits any signature. Above ``landmarks`` nodes, that number are chosen, and the others are
+    placed by their dissimilarities to them.
     """
     n = len(embedding)
     chosen = np.arange(n)
     if n > landmarks:
         chosen = np.sort(np.random.default_rng(0).choice(n, landmarks, replace=False))
-    rows = [distances_from(embedding.space, embedding.points[index], embedding.points) for index in chosen]
+    rows = [
+        distances_from(embedding.space, embedding.points[index], embedding.points)
+        for index in chosen
+    ]
     squares = np.array(rows).reshape(len(chosen), n)
     among = squares[:, chosen]
     centred = among - among.mean(0) - among.mean(1)[:, None] + among.mean()
@@ -270,7 +308,9 @@ def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
 
 
 def hierarchy_drawing(embedding: Embedding, graph: Graph | None = None, title: str = "") -> Drawing:
-    """Height by rank, and left to right by the order along the first axis of the plane, spread evenly."""
+    """Height by rank, and left to right by the order along the first axis of the plane, spread
+    evenly.
+    """
     across = np.argsort(np.argsort(plane(embedding)[:, 0], kind="stable"), kind="stable")
     places = np.stack((across.astype(float), embedding.rank.astype(float)), axis=1)
     title = title or f"height by rank of δ on {_name(embedding)}"
@@ -279,7 +319,10 @@ def hierarchy_drawing(embedding: Embedding, graph: Graph | None = None, title: s
 
 def map_drawing(embedding: Embedding, graph: Graph | None = None) -> Drawing:
     """The nodes in the plane."""
-    return Drawing(f"{len(embedding)} nodes on {_name(embedding)}", nodes=_nodes(embedding, graph, plane(embedding)))
+    return Drawing(
+        f"{len(embedding)} nodes on {_name(embedding)}",
+        nodes=_nodes(embedding, graph, plane(embedding)),
+    )
 
 
 def losses_drawing(runs: Mapping[str, Embedding], title: str) -> Drawing:
@@ -305,11 +348,24 @@ def _nodes(embedding: Embedding, graph: Graph | None, places: Floats) -> Nodes:
         if list(graph.ids) != list(embedding.ids):
             graph = graph.with_nodes(embedding.ids)
         strongest = np.argsort(graph.weights, kind="stable")[-_MOST_TIES:]
-        ties, strengths = graph.edges[strongest], graph.weights[strongest] / graph.weights.max(initial=1e-300)
+        ties, strengths = (
+            graph.edges[strongest],
+            graph.weights[strongest] / graph.weights.max(initial=1e-300),
+        )
     n = len(embedding)
     # The top is largest; a crowd is small.
-    sizes = np.clip(60.0 / np.sqrt(n), 2.0, 9.0) * (1.0 + 1.2 * (1.0 - (embedding.rank - 1.0) / max(1, n - 1)))
-    return Nodes(places, [str(node) for node in embedding.ids], embedding.delta, embedding.rank, sizes, ties, strengths)
+    sizes = np.clip(60.0 / np.sqrt(n), 2.0, 9.0) * (
+        1.0 + 1.2 * (1.0 - (embedding.rank - 1.0) / max(1, n - 1))
+    )
+    return Nodes(
+        places,
+        [str(node) for node in embedding.ids],
+        embedding.delta,
+        embedding.rank,
+        sizes,
+        ties,
+        strengths,
+    )
 
 
 def _name(embedding: Embedding) -> str:

@@ -1,4 +1,6 @@
-"""What the page draws, as plain data: all nodes and edges, or of a large graph the most central and a sample."""
+"""What the page draws, as plain data: all nodes and edges, or of a large graph the most central and
+a sample.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,34 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..pairs import lengths_of, measured_from, rows_of
-from ..plot.maps import PALETTE, REST, Column, Kinds, backbone, columns, edges_among, labels_of, map_of, names_of
+from ..plot.maps import (
+    PALETTE,
+    REST,
+    Column,
+    Kinds,
+    backbone,
+    columns,
+    edges_among,
+    labels_of,
+    map_of,
+    names_of,
+)
 from .space import Distances, SpaceView, distances, in_space
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
-# Each shown node is compared with all others. Where that would be more than _PAIRS pairs, fewer nodes are shown, but at
-# least _FEWEST of either kind.
+# Each shown node is compared with all others. Where that would be more than _PAIRS pairs, fewer
+# nodes are shown, but at least _FEWEST of either kind.
 _PAIRS, _FEWEST = 1 << 28, 100
 MOST_EDGES = 20_000
 NEAREST = 5
 _LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
 _SMALL = 1_000
 _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
-_CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
+_CHARACTERS, _CUT = (
+    1_500_000,
+    300,
+)  # of all names together; what each is cut to where they have more
 _PLACED = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
 _BLOCK = 1 << 22  # distances that are held at once
@@ -59,7 +75,9 @@ class ShownEdges(NamedTuple):
     numbers: Ints  # [e] which edges of the graph they are
     between: int  # how many edges the shown nodes have among them
     drawn: NDArray[np.bool_]
-    """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
+    """[e] whether the map draws it, as one of the strongest of a node; the others appear with a
+    selected node.
+    """
 
 
 class Contents(NamedTuple):
@@ -96,18 +114,25 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "density": density(embedding, shown, places),
         "near": _near(embedding, graph, shown, called),
         "edges": None if edges is None or graph is None else _edges(embedding, graph, shown, edges),
-        "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
+        "space": {
+            "axes": space.axes,
+            "points": [_rounded(column) for column in space.coordinates[shown.nodes].T],
+        },
         "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
     measures = dict(embedding.record.measures)
     if not measures and graph is not None and shown.whole:
-        measures = evaluate(graph, embedding.points, embedding.space, popularity=embedding.popularity)
+        measures = evaluate(
+            graph, embedding.points, embedding.space, popularity=embedding.popularity
+        )
     return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
 
 
 def choose_nodes(rank: Ints) -> ShownNodes:
-    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and ``SAMPLE`` drawn; of very many, fewer."""
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and ``SAMPLE`` drawn; of
+    very many, fewer.
+    """
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:
@@ -119,7 +144,9 @@ def choose_nodes(rank: Ints) -> ShownNodes:
 
 
 def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
-    """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
+    """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the
+    strongest others.
+    """
     among, ends = edges_among(graph, shown.nodes)
     drawn = backbone(ends, graph.weights[among], len(shown.nodes))
     spare = np.flatnonzero(~drawn)[: max(0, len(among) - MOST_EDGES)]
@@ -129,13 +156,27 @@ def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
 
 def _colours(column: Column) -> Data:
     if isinstance(column, Kinds):
-        return {"name": column.name, "kinds": cut_texts(column.kinds), "codes": column.codes.tolist()}
-    known = [None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()]
+        return {
+            "name": column.name,
+            "kinds": cut_texts(column.kinds),
+            "codes": column.codes.tolist(),
+        }
+    known = [
+        None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()
+    ]
     return {"name": column.name, "values": known}
 
 
-def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats) -> Data:
-    """Of the shown nodes: names, places, ranks, and of a directed graph heights; ids where the names are labels."""
+def _nodes(
+    embedding: Embedding,
+    graph: Graph | None,
+    shown: ShownNodes,
+    called: Sequence[str],
+    places: Floats,
+) -> Data:
+    """Of the shown nodes: names, places, ranks, and of a directed graph heights; ids where the
+    names are labels.
+    """
     found: Data = {
         "name": cut_texts([called[int(row)] for row in shown.nodes]),
         "x": _rounded(places[:, 0]),
@@ -168,19 +209,30 @@ def cut_texts(values: Sequence[object]) -> list[str]:
     texts = [value if isinstance(value, str) else str(value) for value in values]
     if sum(map(len, texts)) <= _CHARACTERS:
         return texts
-    return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
+    return [
+        text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts
+    ]
 
 
-def _near(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str]) -> Data:
-    """The nearest of all nodes to each shown one, and the nearest without a tie, by position on the page.
+def _near(
+    embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str]
+) -> Data:
+    """The nearest of all nodes to each shown one, and the nearest without a tie, by position on the
+    page.
 
     Nodes that the page does not show come last.
     """
     k, n = min(NEAREST, len(embedding) - 1), len(embedding)
     indices, lengths = _nearest(embedding, shown, n - 1 if n <= _SMALL else _LOOKED_AT)
-    untied = np.zeros(indices.shape, bool) if graph is None else ~are_edges(graph, shown.nodes[:, None], indices)
+    untied = (
+        np.zeros(indices.shape, bool)
+        if graph is None
+        else ~are_edges(graph, shown.nodes[:, None], indices)
+    )
     free = [np.flatnonzero(row)[:NEAREST] for row in untied]
-    used = np.concatenate([indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))])
+    used = np.concatenate(
+        [indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))]
+    )
     place = positions_in(shown.nodes, n)
     others = np.unique(used[place[used] < 0])
     place[others] = len(shown.nodes) + np.arange(len(others))
@@ -207,7 +259,13 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
         return indices[shown.nodes], lengths[shown.nodes]
     order = np.concatenate((shown.nodes, np.setdiff1d(np.arange(len(embedding)), shown.nodes)))
     popularity = None if embedding.popularity is None else embedding.popularity[order]
-    found = rows_of(embedding.points[order], embedding.space, k=k, count=(s := len(shown.nodes)), popularity=popularity)
+    found = rows_of(
+        embedding.points[order],
+        embedding.space,
+        k=k,
+        count=(s := len(shown.nodes)),
+        popularity=popularity,
+    )
     return order[found.indices[:s]], found.distances[:s]
 
 
@@ -240,11 +298,17 @@ def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEd
 
 
 def _bands(weights: Floats, drawn: Floats) -> Ints:
-    """At most four bands of strength [e] from 0, the weakest; the last is the strongest tenth of those drawn."""
+    """At most four bands of strength [e] from 0, the weakest; the last is the strongest tenth of
+    those drawn.
+    """
     if len(weights) == 0:
         return np.empty(0, np.int64)
     distinct = np.unique(drawn)
-    cuts = np.unique(np.quantile(drawn, _BANDS, method="lower")) if len(distinct) > len(_BANDS) + 1 else distinct[:-1]
+    cuts = (
+        np.unique(np.quantile(drawn, _BANDS, method="lower"))
+        if len(distinct) > len(_BANDS) + 1
+        else distinct[:-1]
+    )
     return np.unique(np.searchsorted(cuts, weights), return_inverse=True)[1].astype(np.int64)
 
 
@@ -263,7 +327,9 @@ def _loss(record: RunRecord) -> Data | None:
 def _rounded(values: Floats, digits: int = 5) -> list[float]:
     """Numbers rounded to ``digits`` significant digits; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
-    return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]
+    return [
+        int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened
+    ]
 
 
 def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Data | None:

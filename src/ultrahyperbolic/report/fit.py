@@ -1,4 +1,6 @@
-"""How well an embedding fits its graph, in tiles with a plain sentence each, and the comparison of geometries."""
+"""How well an embedding fits its graph, in tiles with a plain sentence each, and the comparison of
+geometries.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +31,8 @@ def tiles(contents: Contents) -> str:
             "To compute them: <code>ultrahyperbolic evaluate FOLDER</code>.</p>"
         )
     cells = (
-        f'<div class="tile"><h3>{title}</h3><strong>{number}</strong><span>{words}</span><small>{more}</small></div>'
+        f'<div class="tile"><h3>{title}</h3><strong>{number}</strong><span>{words}</span>'
+        f"<small>{more}</small></div>"
         for title, number, words, more in found
     )
     return f'<div class="tiles">{"".join(cells)}</div>{_long_ties(contents)}'
@@ -41,55 +44,86 @@ def _long_ties(contents: Contents) -> str:
         return ""
     alike = len(contents.graph.capacities) == 1
     rows = [
-        [" – ".join(short_name(contents.called[row]) for row in tie.ends), f"{tie.weight:.6g}", f"{tie.length:.3f}",
-         f"{percent(tie.longer_than)} of ties"]
+        [
+            " – ".join(short_name(contents.called[row]) for row in tie.ends),
+            f"{tie.weight:.6g}",
+            f"{tie.length:.3f}",
+            f"{percent(tie.longer_than)} of ties",
+        ]
         for tie in contents.distances.long
-    ]  # fmt: skip
+    ]
     words = "These ties" if alike else "These ties are among the strongest quarter, and"
     heads = ("tie", "weight", "distance", "longer than")
     return (
-        f"<h3>{'Ties' if alike else 'Strong ties'} that came out long</h3><p>{words} lie far apart on the map: do "
+        f"<h3>{'Ties' if alike else 'Strong ties'} that came out long</h3><p>{words} lie far "
+        "apart on the map: do "
         f"not trust the map here.</p>{table('long', heads, rows, extra=(2,))}"
     )
 
 
-def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+def _tiles(
+    measures: Mapping[str, float], chance: Mapping[str, float]
+) -> Iterable[tuple[str, str, str, str]]:
     """For each measure that is known: a title, a number, a sentence and details."""
     if "map" in measures:
-        words = "How cleanly each node’s neighbours come before all other nodes when sorted by distance. 1 is perfect."
+        words = (
+            "How cleanly each node’s neighbours come before all other nodes when sorted by "
+            "distance. 1 is perfect."
+        )
         guess = f"; chance level: {chance['map']:.3f}" if "map" in chance else ""
         more = f"Mean average precision (mAP){guess}."
         if "recall_at_1" in measures:
-            guess = f" (Recall@1; chance level: {percent(chance['recall_at_1'])})" if "recall_at_1" in chance else ""
-            more += f" For {percent(measures['recall_at_1'])} of the nodes, the nearest node is a neighbour{guess}."
+            guess = (
+                f" (Recall@1; chance level: {percent(chance['recall_at_1'])})"
+                if "recall_at_1" in chance
+                else ""
+            )
+            more += (
+                f" For {percent(measures['recall_at_1'])} of the nodes, the nearest node is a "
+                f"neighbour{guess}."
+            )
         yield "Neighbours", f"{measures['map']:.3f}", words, more
     if "violated_orders" in measures:
         words = "How often a tied pair lies closer together than an untied pair."
-        more = f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %."
+        more = (
+            f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: "
+            "50 %."
+        )
         yield "Ties and non-ties", percent(1 - measures["violated_orders"]), words, more
     if "tie_order" in measures:
         words = "How often the stronger of two ties is the shorter one."
         more = "Tie order. Chance level: 50 %."
         if "strongest_tie" in measures:
-            more += f" For {percent(measures['strongest_tie'])} of the nodes, the nearest node is a strongest tie."
+            more += (
+                f" For {percent(measures['strongest_tie'])} of the nodes, the nearest node is a "
+                "strongest tie."
+            )
         yield "Strong and weak ties", percent(measures["tie_order"]), words, more
     if "delta_centrality" in measures:
-        words = "How well δ, the sum of a node’s distances, agrees with its centrality. 1 is perfect, 0 is chance."
+        words = (
+            "How well δ, the sum of a node’s distances, agrees with its centrality. 1 is perfect, "
+            "0 is chance."
+        )
         more = "Spearman’s ρ. The ranking comes from the network itself, not from the map."
         yield "Map and centrality", f"{measures['delta_centrality']:.3f}", words, more
 
 
 def warnings(measures: Mapping[str, float]) -> str:
-    """Warnings for the top of the page, about what the map and the ranking do not show; often empty."""
+    """Warnings for the top of the page, about what the map and the ranking do not show; often
+    empty.
+    """
     said = [f"{words[0].upper()}{words[1:]}" for words in reservations(measures)]
-    return "".join(f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in said)
+    return "".join(
+        f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>'
+        for words in said
+    )
 
 
 def by_chance(graph: Graph) -> dict[str, float]:
     """What Recall@1 and mAP are on average if nodes are ranked at random.
 
-    With N others of which k are neighbours, a random node is one with chance k/N, and the mean average precision of a
-    random order is (k-1)/(N-1) + H_N/N · (1 - (k-1)/(N-1)).
+    With N others of which k are neighbours, a random node is one with chance k/N, and the mean
+    average precision of a random order is (k-1)/(N-1) + H_N/N · (1 - (k-1)/(N-1)).
     """
     others, degree = graph.n_nodes - 1, graph.degree[~graph.isolated].astype(np.float64)
     if others < 2 or not len(degree):
@@ -101,7 +135,9 @@ def by_chance(graph: Graph) -> dict[str, float]:
 
 
 def selection(found: Mapping[str, Json] | None) -> str:
-    """The section with the table of ``select``, also of earlier versions; nothing where it did not run."""
+    """The section with the table of ``select``, also of earlier versions; nothing where it did not
+    run.
+    """
     rows = None if found is None else found.get("rows")
     if found is None or not isinstance(rows, list):
         return ""
@@ -109,12 +145,20 @@ def selection(found: Mapping[str, Json] | None) -> str:
     columns = {head: cell for head, cell in _columns(found).items() if any(map(cell, known))}
     names = [_geometry(row.get("geometry", "")) for row in known]
     won = [row.get("geometry") == found.get("winner") for row in known]
-    marked = [f"<strong>{name}</strong> (chosen)" if first else name for name, first in zip(names, won, strict=True)]
-    lines = [[name, *(cell(row) for cell in columns.values())] for name, row in zip(marked, known, strict=True)]
+    marked = [
+        f"<strong>{name}</strong> (chosen)" if first else name
+        for name, first in zip(names, won, strict=True)
+    ]
+    lines = [
+        [name, *(cell(row) for cell in columns.values())]
+        for name, row in zip(marked, known, strict=True)
+    ]
     extra = tuple(k for k, head in enumerate(columns, start=1) if head in _EXTRA)
     return (
-        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Choosing the geometry</h2>'
-        f"<p>{_words(found, known)}</p>{table('choices', ['geometry', *columns], lines, extra=extra)}"
+        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Choosing the '
+        "geometry</h2>"
+        f"<p>{_words(found, known)}</p>"
+        f"{table('choices', ['geometry', *columns], lines, extra=extra)}"
         f"<p>{_explained(found, known)}</p></section>"
     )
 
@@ -133,7 +177,9 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     else:
         columns["held-out errors"] = lambda row: _spread(row, "held_out")
     columns |= {name: _cell(name, ",.0f") for name in ("seeds", "iterations")}
-    columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(str(row.get("kept")), "")
+    columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(
+        str(row.get("kept")), ""
+    )
     return columns
 
 
@@ -157,7 +203,9 @@ def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
         words.append("With one seed, differences may be noise.")
     prior = found.get("prior")
     if isinstance(prior, Mapping) and prior:
-        hints = ", ".join(f"{_geometry(name)} {_number(value, '.3f')}" for name, value in prior.items())
+        hints = ", ".join(
+            f"{_geometry(name)} {_number(value, '.3f')}" for name, value in prior.items()
+        )
         words.append(f"Prior from the shape of the graph: {hints}.")
     return " ".join(words)
 
@@ -166,18 +214,24 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
     """What the columns mean."""
     if not _scored(found):
         return (
-            "Held-out errors: how often a tie that was hidden from training lies farther apart than an untied pair. "
+            "Held-out errors: how often a tie that was hidden from training lies farther apart "
+            "than an untied pair. "
             "For this and for violated orders, chance level is 50 % and 0 % is best."
         )
-    usual = "The score is the mean of mAP and tie order (mAP alone where all weights are equal); 1 is best."
+    usual = (
+        "The score is the mean of mAP and tie order (mAP alone where all weights are equal); 1 is "
+        "best."
+    )
     said = {
-        "links": "Held-out accuracy: how often a tie that was hidden from training lies closer together than an untied "
+        "links": "Held-out accuracy: how often a tie that was hidden from training lies closer "
+        "together than an untied "
         "pair. Chance level is 0.5; 1 is best.",
         # The goals of earlier versions.
         "neighbours": "The score is mAP; 1 is best.",
         "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
         "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
-        "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is best.",
+        "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is "
+        "best.",
     }
     what = said.get(str(found.get("by")), said.get(str(found.get("goal")), usual))
     error = any(is_number(row.get("difference_error")) for row in rows)
@@ -211,7 +265,9 @@ def _geometry(name: Json) -> str:
     >>> _geometry("Q^{3,1}"), _geometry("R^4"), _geometry("<b>")
     ('<i>Q</i><sup>3,1</sup>', '<i>R</i><sup>4</sup>', '&lt;b&gt;')
     """
-    return re.sub(r"\b([QR])\^[{(]?(\d+(?:,\d+)?)[})]?", r"<i>\1</i><sup>\2</sup>", escape(str(name)))
+    return re.sub(
+        r"\b([QR])\^[{(]?(\d+(?:,\d+)?)[})]?", r"<i>\1</i><sup>\2</sup>", escape(str(name))
+    )
 
 
 def _number(value: Json, form: str) -> str:

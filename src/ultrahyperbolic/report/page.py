@@ -21,19 +21,25 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def write_report(
-    embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None, title: str | None = None
+    embedding: Embedding,
+    file: str | os.PathLike[str],
+    *,
+    graph: Graph | None = None,
+    title: str | None = None,
 ) -> Path:
     """Write the report of an embedding: one HTML file that opens in a browser, without a network.
 
-    In a folder, ``file`` is called ``report.html``. ``graph`` is the one that was embedded, with its nodes in the order
-    of the embedding; it is only needed where the embedding does not have it, as after loading. Without a graph, the
-    report leaves out the ties and says so. ``title`` is the heading; default: the last one given to a command, or
-    the name of the graph.
+    In a folder, ``file`` is called ``report.html``. ``graph`` is the one that was embedded, with
+    its nodes in the order of the embedding; it is only needed where the embedding does not have it,
+    as after loading. Without a graph, the report leaves out the ties and says so. ``title`` is the
+    heading; default: the last one given to a command, or the name of the graph.
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
     # Half a character, which text from elsewhere may hold, has no UTF-8.
-    replace_file(path, render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace"))
+    replace_file(
+        path, render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace")
+    )
     return path
 
 
@@ -41,14 +47,19 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
     """The page of an embedding as text; see `write_report`."""
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
-        raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
+        raise ValueError(
+            "graph must have the nodes of the embedding, in their order: see Graph.with_nodes"
+        )
     contents, title = gather(embedding, graph), title or embedding.record.title
-    template, style, *scripts = (files(__package__).joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
+    template, style, *scripts = (
+        files(__package__).joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS
+    )
     script = "".join(scripts)
     # A browser runs this script and no other, and loads nothing.
     known = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     parts = {
-        "policy": f"default-src 'none'; script-src 'sha256-{known}'; style-src 'unsafe-inline'; img-src data: blob:",
+        "policy": f"default-src 'none'; script-src 'sha256-{known}'; style-src 'unsafe-inline'; "
+        "img-src data: blob:",
         "style": style,
         "script": script,
         "data": as_script_data(contents.data),

@@ -25,7 +25,9 @@ from .space import KINDS
 percent = partial(checks.percent, digits=1)
 _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
-_ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
+_ENDINGS = re.compile(
+    r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE
+)
 _PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
 _FOLDERS = re.compile(r"(?<![^\s='\"])/[^\s'\"]*/")  # of an absolute path
 
@@ -33,7 +35,10 @@ _FOLDERS = re.compile(r"(?<![^\s='\"])/[^\s'\"]*/")  # of an absolute path
 def title(contents: Contents) -> str:
     """The name of the graph and where it was embedded, as text."""
     geometry = described(contents.embedding.space)
-    return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
+    return (
+        f"{_name(contents)} on "
+        f"{contents.embedding.manifold if geometry is None else geometry.plain_name}"
+    )
 
 
 def heading(contents: Contents, title: str | None) -> str:
@@ -53,12 +58,18 @@ def unfinished_note(record: RunRecord) -> str:
     if record.result is not None and isinstance(total, int):
         words += f" after {record.result.iterations:,} of {total:,} iterations"
     more = "" if record.stopped.why is Stopped.INTERRUPTED else " --time-limit SECONDS"
-    command = f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>." if record.training else ""
+    command = (
+        f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>."
+        if record.training
+        else ""
+    )
     return f'<p class="warning unfinished" role="note"><strong>{words}.</strong>{command}</p>'
 
 
 def lead(contents: Contents) -> str:
-    """What is there: size, communities, who is central and how sure that is, and what fits badly."""
+    """What is there: size, communities, who is central and how sure that is, and what fits
+    badly.
+    """
     parts = (_size, _placed, _communities, _centre, _top, _worst)
     return " ".join(words for part in parts if (words := part(contents)))
 
@@ -97,7 +108,10 @@ def _communities(contents: Contents) -> str:
         told.append(f"{join_words([short_name(names[k]) for k in best])} ({size:,})")
     where = "" if contents.shown.whole else " among the nodes shown"
     largest = "" if len(sizes) <= _TOLD else ". The largest"
-    return f"There are {len(sizes):,} communities{where}{largest}, by their strongest members: {'; '.join(told)}."
+    return (
+        f"There are {len(sizes):,} communities{where}{largest}, by their strongest members: "
+        f"{'; '.join(told)}."
+    )
 
 
 def _centre(contents: Contents) -> str:
@@ -117,7 +131,10 @@ def _top(contents: Contents) -> str:
     named = _first(contents, ranks_by(contents.embedding, "height"))
     down = contents.measures.get("weight_down")
     share = "" if down is None else f"; {percent(down)} of the weight points down"
-    return f"The highest, from which ties point down, {'are' if len(named) > 1 else 'is'} {join_words(named)}{share}."
+    return (
+        f"The highest, from which ties point down, {'are' if len(named) > 1 else 'is'} "
+        f"{join_words(named)}{share}."
+    )
 
 
 def _worst(contents: Contents) -> str:
@@ -135,7 +152,9 @@ def _first(contents: Contents, ranks: Mapping[str, Ints]) -> list[str]:
     for k in np.argsort(rank, kind="stable")[:_TOLD].tolist():
         low, high = (int(ranks.get(end, rank)[k]) for end in ("rank_low", "rank_high"))
         between = f"{low:,}" if low == high else f"{low:,}–{high:,}"
-        named.append(f'{short_name(contents.called[k])} <span class="whole">(rank {between})</span>')
+        named.append(
+            f'{short_name(contents.called[k])} <span class="whole">(rank {between})</span>'
+        )
     return named
 
 
@@ -149,56 +168,84 @@ def facts(contents: Contents) -> str:
     source = escape(_FOLDERS.sub("", _source(contents)))
     found = [("Graph", f"<bdi>{source}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
-        found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
+        found.append(
+            (
+                "Note",
+                "this is not the graph that was embedded, or its nodes come in a different order",
+            )
+        )
     if graph.edges is not None:
         of = ""
         if contents.graph is not None and len(contents.graph.capacities):
             low, high = contents.graph.capacities[[0, -1]]
-            of = f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
+            of = (
+                f", all of weight {low:g}"
+                if low == high
+                else f", with weights from {low:g} to {high:g}"
+            )
         found.append(("Ties", f"{graph.edges:,}{of}"))
     if graph.capacities is not None:
-        found.append(("Weights", f"{graph.capacities:,} distinct" if graph.capacities != 1 else "all equal"))
+        found.append(
+            ("Weights", f"{graph.capacities:,} distinct" if graph.capacities != 1 else "all equal")
+        )
     if columns := _columns(graph.columns):
         found.append(("Columns", escape(columns)))
     record = contents.embedding.record
     if record.stopped is not None:
-        spent = "" if record.timing.seconds is None else f" after {record.timing.seconds:.1f} s of training"
+        spent = (
+            ""
+            if record.timing.seconds is None
+            else f" after {record.timing.seconds:.1f} s of training"
+        )
         found.append(("Training", f"{escape(record.stopped.text)}{spent}"))
     if record.graph is not None or contents.graph is not None:
-        done = [f"{escape(policy_words(name))}: {count:,}" for name, count in graph.policies.items() if count]
+        done = [
+            f"{escape(policy_words(name))}: {count:,}"
+            for name, count in graph.policies.items()
+            if count
+        ]
         found.append(("Data cleaning", "; ".join(done) or "none needed"))
     found.append(("Geometry", _geometry_words(contents.embedding)))
     kinds = {"Note": "long", "Data cleaning": "long", "Geometry": "long"}
     return "".join(
-        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in found
+        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>'
+        for name, fact in found
     )
 
 
 def map_note(contents: Contents) -> str:
     """How to read the map, and what of the graph it shows."""
     words = [
-        "Nodes that are close in the embedding lie close together. Long distances on the map, and its directions, have "
+        "Nodes that are close in the embedding lie close together. Long distances on the map, and "
+        "its directions, have "
         "no meaning."
     ]
     shown, edges = contents.shown, contents.edges
     if not shown.whole:
-        words.append(f"The map shows {sample_words(contents)}; the shading shows where the others lie.")
+        words.append(
+            f"The map shows {sample_words(contents)}; the shading shows where the others lie."
+        )
     elif contents.graph is not None and contents.graph.component.max(initial=0) > 0:
         words.append("Parts of the network that no tie joins are drawn side by side.")
     if edges is None:
         return (
-            f'<p class="note">{" ".join(words)}</p><p class="absent">The ties are missing, because the report was '
-            "written without the graph. To add them: <code>ultrahyperbolic report FOLDER --graph GRAPH</code>.</p>"
+            f'<p class="note">{" ".join(words)}</p><p class="absent">The ties are missing, '
+            "because the report was "
+            "written without the graph. To add them: <code>ultrahyperbolic report FOLDER --graph "
+            "GRAPH</code>.</p>"
         )
     drawn = int(edges.drawn.sum())
     if drawn < edges.between:
         words.append(
-            f"The map draws the strongest ties of each node, {drawn:,} of {edges.between:,}; select a node to see all "
+            f"The map draws the strongest ties of each node, {drawn:,} of {edges.between:,}; "
+            "select a node to see all "
             "of its ties."
         )
     elif shown.whole:
         weighted = contents.graph is not None and len(contents.graph.capacities) > 1
-        words.append(f"All {edges.between:,} ties are drawn{'; strong ones are thicker' * weighted}.")
+        words.append(
+            f"All {edges.between:,} ties are drawn{'; strong ones are thicker' * weighted}."
+        )
     else:
         words.append(f"All {edges.between:,} ties between the nodes shown are drawn.")
     return f'<p class="note">{" ".join(words)}</p>'
@@ -217,7 +264,8 @@ def ranking_note(contents: Contents) -> str:
     if contents.embedding.centrality is not None:
         said.insert(
             0,
-            "Centrality is current-flow closeness: how easily currents reach all other nodes, with ties as wires that "
+            "Centrality is current-flow closeness: how easily currents reach all other nodes, "
+            "with ties as wires that "
             "conduct by their weight. Many short paths of strong ties make a node central.",
         )
     said.append("The longer the bar, the better the rank.")
@@ -225,7 +273,8 @@ def ranking_note(contents: Contents) -> str:
         said.append(f"In brackets: {INTERVALS}.")
     if not contents.shown.whole:
         said.append(
-            f"The table lists {sample_words(contents)}. For all nodes: <code>ultrahyperbolic rank FOLDER --all</code>. "
+            f"The table lists {sample_words(contents)}. For all nodes: <code>ultrahyperbolic rank "
+            "FOLDER --all</code>. "
             "Ranks and δ count all nodes."
         )
     return f'<p class="hint about">{" ".join(said)}</p>'
@@ -237,7 +286,9 @@ def pairs_note(contents: Contents) -> str:
     edges, others = int(seen.edges.sum()), int(seen.others.sum())
     if contents.graph is None:
         counted = f"all {others:,} pairs" if seen.all_pairs else f"{others:,} random pairs"
-        return f"<p>Counts cover {counted}. Which of them are tied is unknown without the graph.</p>"
+        return (
+            f"<p>Counts cover {counted}. Which of them are tied is unknown without the graph.</p>"
+        )
     first = f"all {edges:,} ties" if seen.all_edges else f"{edges:,} random ties"
     second = f"all {others:,} untied pairs" if seen.all_pairs else f"{others:,} random untied pairs"
     return (
@@ -254,12 +305,16 @@ def kinds(contents: Contents) -> str:
     columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
     rows = []
     for k, (kind, words) in enumerate(KINDS.items()):
-        cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
+        cells = [
+            f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>"
+            for counts in columns
+        ]
         rows.append([f"<span>{kind}</span><small>{words}</small>", *cells])
     geometry = contents.embedding.geometry
     if geometry is not None and geometry.p and geometry.q:
         remark = (
-            "In this geometry two points can be related in four ways. The distance used throughout this report, D_γ, "
+            "In this geometry two points can be related in four ways. The distance used "
+            "throughout this report, D_γ, "
             "covers all of them."
         )
     elif geometry is not None and not geometry.is_flat:
@@ -275,14 +330,20 @@ def how_to_repeat(contents: Contents) -> str:
     record = contents.embedding.record
     # A page is shared: where its files lay is nobody's business.
     call = _FOLDERS.sub("", record.command or record.call or "")
-    said = f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The command was not recorded.</p>'
+    said = (
+        f"<pre><code>{escape(call)}</code></pre>"
+        if call
+        else '<p class="absent">The command was not recorded.</p>'
+    )
     facts = []
     if record.seed is not None:
         facts.append(("Seed", escape(str(record.seed))))
     if (fingerprint := _recorded(contents).fingerprint) is not None:
         facts.append(("Graph, sha256", f"<code>{escape(fingerprint)}</code>"))
     if record.versions:
-        facts.append(("Versions", ", ".join(f"{escape(k)} {escape(v)}" for k, v in record.versions.items())))
+        facts.append(
+            ("Versions", ", ".join(f"{escape(k)} {escape(v)}" for k, v in record.versions.items()))
+        )
     if record.timing.backend is not None:
         facts.append(("Backend", escape(record.timing.backend)))
     listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
@@ -299,14 +360,19 @@ def _geometry_words(embedding: Embedding) -> str:
     if geometry is None:
         return f"{name}: geometries side by side" if " × " in name else name
     if geometry.is_flat:
-        return f"{name}: flat space with {geometry.dim} dimensions, measured by the squared distance"
+        return (
+            f"{name}: flat space with {geometry.dim} dimensions, measured by the squared distance"
+        )
     p, q, beta = geometry.space_dimensions, geometry.time_dimensions - 1, geometry.beta
     if q == 0:
         kind = f"hyperbolic space with {p} dimensions"
     elif p == 0:
         kind = f"a sphere with {q} dimensions"
     else:
-        kind = f"a pseudo-hyperboloid: a curved space with {p} space and {q} time dimensions ({p + q + 1} coordinates)"
+        kind = (
+            f"a pseudo-hyperboloid: a curved space with {p} space and {q} time dimensions "
+            f"({p + q + 1} coordinates)"
+        )
     return f"{name}: {kind}; β = {beta:g}, curvature {1 / beta:g}"
 
 
@@ -320,14 +386,20 @@ def _recorded(contents: Contents) -> GraphRecord:
         policies={str(name): count for name, count in graph.policies.items()},
         columns=None if graph.columns is None else graph.columns._asdict(),
     )
-    return replace(known, nodes=graph.n_nodes, edges=graph.n_edges, capacities=len(graph.capacities))
+    return replace(
+        known, nodes=graph.n_nodes, edges=graph.n_edges, capacities=len(graph.capacities)
+    )
 
 
 def _columns(record: Mapping[str, Json] | None) -> str:
     """Which columns of a table were used, if the record says so."""
     values = ((record or {}).get(name) for name in Columns._fields)
     source, target, weight = (value if isinstance(value, str | int) else None for value in values)
-    return "" if source is None or target is None else str(Columns(source, target, weight)).removeprefix("columns: ")
+    return (
+        ""
+        if source is None or target is None
+        else str(Columns(source, target, weight)).removeprefix("columns: ")
+    )
 
 
 def _source(contents: Contents) -> str:
@@ -338,11 +410,17 @@ def _source(contents: Contents) -> str:
 def _name(contents: Contents) -> str:
     """What to call the graph; for a file, its name without folders and endings."""
     source = _source(contents)
-    name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
+    name = (
+        source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        if _PATH.fullmatch(source)
+        else source
+    )
     return _ENDINGS.sub("", name) or source
 
 
-def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
+def table(
+    kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()
+) -> str:
     """A table of cells that are markup already; narrow screens leave the columns ``extra`` out."""
 
     def cells(tag: str, contents: Iterable[str]) -> str:
@@ -350,7 +428,10 @@ def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, ext
         return "".join(f'<{tag} class="{kind}">{cell}</{tag}>' for cell, kind in kinds)
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+    return (
+        "<table "
+        f'class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+    )
 
 
 def short_name(name: str) -> str:

@@ -1,4 +1,6 @@
-"""What is known of a space as plain data: its names, its distances and its quasi-Newton steps, without torch."""
+"""What is known of a space as plain data: its names, its distances and its quasi-Newton steps,
+without torch.
+"""
 
 from .named import MANIFOLD as MANIFOLD
 from .named import Geometry as Geometry

@@ -1,4 +1,6 @@
-"""D_γ and what is on a manifold, by the formulas of ``geometry.separation`` in numpy: most commands need no torch."""
+"""D_γ and what is on a manifold, by the formulas of ``geometry.separation`` in numpy: most commands
+need no torch.
+"""
 
 import math
 
@@ -12,7 +14,9 @@ _TOLERANCE = 1e-8
 
 
 def hold(points: Floats, time: int, scale: float) -> bool:
-    """Whether points [n, d] are on the quadric with ``time`` time coordinates and |β| = ``scale``, or in flat space."""
+    """Whether points [n, d] are on the quadric with ``time`` time coordinates and |β| = ``scale``,
+    or in flat space.
+    """
     if not np.isfinite(points).all():
         return False
     if time == 0:
@@ -35,7 +39,9 @@ def dissimilarities(x: Floats, y: Floats, time: int, scale: float) -> Floats:
     else:
         w = _half_chord(x, y, time, scale)
         near = 2.0 * np.arcsin(np.sqrt(np.maximum(-np.maximum(w, -0.5), 0.0)))
-        angle = np.where(w >= -0.5, near + _hyperbolic_angle(np.maximum(w, 0.0)), math.pi / 2 - 1.0 - 2.0 * w)
+        angle = np.where(
+            w >= -0.5, near + _hyperbolic_angle(np.maximum(w, 0.0)), math.pi / 2 - 1.0 - 2.0 * w
+        )
     return angle * math.sqrt(scale)
 
 
@@ -57,7 +63,9 @@ def _half_chord(x: Floats, y: Floats, time: int, scale: float) -> Floats:
         chord = (side * whole)[..., None] * y - x + (side * (stretch - whole))[..., None] * y
         squares = chord**2
         inner = squares.sum(-1) - 2.0 * squares[..., :time].sum(-1)
-        turn = np.where(close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0)
+        turn = np.where(
+            close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0
+        )
     return np.asarray(np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn))
 
 
@@ -67,13 +75,17 @@ def _hyperbolic_angle(w: Floats) -> Floats:
 
 
 def smoothed(w: Floats, radius: float | None, epsilon: float) -> tuple[Floats, Floats]:
-    """(σ² + ε²)^¼ - √ε of σ = ±D_γ² by w, and its derivative; without a radius σ = w, the square in flat space."""
+    """(σ² + ε²)^¼ - √ε of σ = ±D_γ² by w, and its derivative; without a radius σ = w, the square in
+    flat space.
+    """
     square, slope = w, np.ones_like(w)
     if radius is not None:
         root = np.sqrt(np.maximum(np.abs(w), np.finfo(np.float64).tiny))
         near = np.minimum(root, math.sqrt(0.5))
         angle = np.where(w > 0.0, 2.0 * np.arcsinh(root), 2.0 * np.arcsin(near))
-        rate = 1.0 / np.where(w > 0.0, root * np.sqrt(1.0 + root * root), near * np.sqrt(1.0 - near * near))
+        rate = 1.0 / np.where(
+            w > 0.0, root * np.sqrt(1.0 + root * root), near * np.sqrt(1.0 - near * near)
+        )
         far = w < -0.5
         angle, rate = np.where(far, math.pi / 2 - 1.0 - 2.0 * w, angle), np.where(far, 2.0, rate)
         square, slope = np.sign(w) * np.square(radius * angle), 2.0 * radius * radius * angle * rate

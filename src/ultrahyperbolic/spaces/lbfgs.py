@@ -22,7 +22,9 @@ _PROBE = 1e-6
 
 
 Vector = Any
-"""Points or gradients [..., d]: while a step is computed, numpy's on the CPU, where it is quicker, else torch's."""
+"""Points or gradients [..., d]: while a step is computed, numpy's on the CPU, where it is quicker,
+else torch's.
+"""
 
 
 class Reached(NamedTuple):
@@ -35,15 +37,18 @@ class Reached(NamedTuple):
 
 
 Step = Generator[Vector, tuple[float, Vector], Reached | None]
-"""A step that asks for the function at points, [..., d], and is sent its value and its Euclidean gradient there."""
+"""A step that asks for the function at points, [..., d], and is sent its value and its Euclidean
+gradient there.
+"""
 
 
 class PhiLBFGS:
     """Minimise f∘φ by L-BFGS, brought back onto the manifold after every step.
 
-    φ(z) does not depend on the length of z's time part (Eq. 10), so nothing holds that length, and gradients fade as it
-    grows. Steps therefore start from z = x, which φ leaves alone; what is remembered of the curvature is kept. Points
-    may have ``flat`` further coordinates, after those on the manifold, that φ leaves alone.
+    φ(z) does not depend on the length of z's time part (Eq. 10), so nothing holds that length, and
+    gradients fade as it grows. Steps therefore start from z = x, which φ leaves alone; what is
+    remembered of the curvature is kept. Points may have ``flat`` further coordinates, after those
+    on the manifold, that φ leaves alone.
     """
 
     def __init__(self, space: Space, *, flat: int = 0) -> None:
@@ -54,7 +59,9 @@ class PhiLBFGS:
         self.length = 0.0
         """How long it was."""
 
-    def step(self, at: Reached, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Reached | None:
+    def step(
+        self, at: Reached, evaluate: Callable[[Tensor], tuple[float, Tensor]]
+    ) -> Reached | None:
         """One step of tensors; None if none decreases f.
 
         ``evaluate`` gives f and its Euclidean gradient at points [..., d].
@@ -72,11 +79,14 @@ class PhiLBFGS:
             return found and Reached(_tensor(found.points), found.value, _tensor(found.gradient))
 
     def asking(self, at: Reached) -> Step:
-        """The same step, of vectors, as a generator that asks for evaluations: several can be answered at once."""
+        """The same step, of vectors, as a generator that asks for evaluations: several can be
+        answered at once.
+        """
         points = at.points
         gradient = self._through_phi(points, at.gradient)
         if not self._pairs and (length := _norm(gradient)) > 0.0:
-            # The smallest move above rounding tells the curvature: -∇ alone does not say how far to go.
+            # The smallest move above rounding tells the curvature: -∇ alone does not say how far to
+            # go.
             move = -(_PROBE * _norm(points) / length) * gradient
             if (reached := (yield from self._try(points + move))) is not None:
                 self._learn(move, self._through_phi(points + move, reached.gradient) - gradient)
@@ -120,7 +130,9 @@ class PhiLBFGS:
         return -direction
 
     def _search(self, points: Vector, value: float, gradient: Vector, direction: Vector) -> Step:
-        """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
+        """Bisect for a step that decreases f enough and after which it falls less steeply; learn
+        from it.
+        """
         slope = dot(gradient, direction)
         self.expected, self.length = -slope, _norm(direction)
         low, high, t, doublings = 0.0, math.inf, 1.0, 0
@@ -128,7 +140,11 @@ class PhiLBFGS:
         for _ in range(_TRIALS):
             z = points + t * direction
             reached = yield from self._try(z)
-            if reached is None or reached.value > value + _SUFFICIENT * t * slope or reached.value >= value:
+            if (
+                reached is None
+                or reached.value > value + _SUFFICIENT * t * slope
+                or reached.value >= value
+            ):
                 high = t
             else:
                 pulled = self._through_phi(z, reached.gradient)
@@ -149,7 +165,11 @@ class PhiLBFGS:
             return None
         points = _vector(self._phi(z))
         value, gradient = yield points
-        return Reached(points, value, gradient) if math.isfinite(value) and _is_finite(gradient) else None
+        return (
+            Reached(points, value, gradient)
+            if math.isfinite(value) and _is_finite(gradient)
+            else None
+        )
 
     def _learn(self, move: Vector, change: Vector) -> None:
         product = dot(move, change)
@@ -160,13 +180,17 @@ class PhiLBFGS:
 
 
 def phi(quadric: Quadric, z: Vector, end: int | None = None) -> Vector:
-    """φ(z) in closed form (Eq. 10): the time part t gets the length √(|β| + ‖s‖²); from ``end`` on nothing changes."""
+    """φ(z) in closed form (Eq. 10): the time part t gets the length √(|β| + ‖s‖²); from ``end`` on
+    nothing changes.
+    """
     if quadric.time == 0:
         return z
     time, space = z[..., : quadric.time], z[..., quadric.time : end]
     reach = root(-quadric.beta + _sum(space * space))
     found = z + 0.0
-    found[..., : quadric.time] = reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
+    found[..., : quadric.time] = (
+        reach if quadric.time == 1 else time * (reach / root(_sum(time * time)))
+    )
     return found
 
 
@@ -175,7 +199,9 @@ def through_phi(quadric: Quadric, z: Vector, gradient: Vector, end: int | None =
     if quadric.time == 0:
         return gradient
     found = gradient + 0.0
-    (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time : end]) for v in (z, found))
+    (time, space), (of_time, of_space) = (
+        (v[..., : quadric.time], v[..., quadric.time : end]) for v in (z, found)
+    )
     reach = root(-quadric.beta + _sum(space * space))
     if quadric.time == 1:  # the upper sheet, whatever t is
         of_space += of_time / reach * space
@@ -200,7 +226,9 @@ def _tensor(vector: Vector) -> Tensor:
 
 
 def _is_finite(vector: Vector) -> bool:
-    return bool((np.isfinite(vector) if isinstance(vector, np.ndarray) else vector.isfinite()).all())
+    return bool(
+        (np.isfinite(vector) if isinstance(vector, np.ndarray) else vector.isfinite()).all()
+    )
 
 
 def _sum(terms: Vector) -> Vector:

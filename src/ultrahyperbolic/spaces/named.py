@@ -1,4 +1,6 @@
-"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its names, its JSON and its distances."""
+"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its names, its JSON and
+its distances.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _FACTOR = re.compile(
 
 
 class Quadric(NamedTuple):
-    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
+    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to
+    know.
+    """
 
     time: int
     """How many coordinates are time; 0 in flat space."""
@@ -43,7 +47,8 @@ class Quadric(NamedTuple):
 
 @dataclass(frozen=True)
 class Geometry:
-    """A pseudo-hyperboloid of p space and q further time dimensions, or flat space of dimension ``flat``.
+    """A pseudo-hyperboloid of p space and q further time dimensions, or flat space of dimension
+    ``flat``.
 
     >>> Geometry.curved(3, 1).name, Geometry.of_flat(4).name
     ('Q^{3,1}', 'R^4')
@@ -57,16 +62,25 @@ class Geometry:
 
     def __post_init__(self) -> None:
         if (self.p is None) != (self.q is None) or (self.p is None) == (self.flat is None):
-            raise ValueError(f"a geometry has p and q, or is flat, got p={self.p}, q={self.q} and flat={self.flat}")
+            raise ValueError(
+                f"a geometry has p and q, or is flat, got p={self.p}, q={self.q} and "
+                f"flat={self.flat}"
+            )
         if self.flat is not None and self.beta != -1.0:
-            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {self.beta}")
+            raise ValueError(
+                "beta curves a manifold, and flat space has no curvature: leave it out, got "
+                f"{self.beta}"
+            )
         if not -math.inf < self.beta < 0:
             raise ValueError(f"beta must be finite and negative, got {self.beta}")
         for name, least in (("p", 0), ("q", 0), ("flat", 1)):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, check_count(name, value, least))
         if self.p == 0 and self.q == 0:
-            raise ValueError("the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated points")
+            raise ValueError(
+                "the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated "
+                "points"
+            )
 
     @classmethod
     def curved(cls, p: int, q: int, beta: float = -1.0) -> Geometry:
@@ -130,7 +144,9 @@ class Geometry:
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points: in hyperbolic, spherical and flat space alone."""
+        """Whether a geodesic joins every pair of points: in hyperbolic, spherical and flat space
+        alone.
+        """
         return all(part.is_flat or part.time_dimensions == 1 or not part.p for part in self.parts)
 
     @property
@@ -154,12 +170,16 @@ class Geometry:
         return all(distances.hold(own, part.time_dimensions, -part.beta) for part, own in both)
 
     def distances(self, x: Floats, y: Floats) -> Floats:
-        """D_γ of points x and y [..., d], by the manifold's formulas in numpy; on flat space the squared distance."""
+        """D_γ of points x and y [..., d], by the manifold's formulas in numpy; on flat space the
+        squared distance.
+        """
         return distances.dissimilarities(x, y, self.time_dimensions, -self.beta)
 
     @property
     def has_cone(self) -> bool:
-        """Whether there is a light cone: vectors of length 0 that lead from one point to another."""
+        """Whether there is a light cone: vectors of length 0 that lead from one point to
+        another.
+        """
         return any(part.p and part.q for part in self.parts)
 
     def _written(self, flat: str, curved: str, between: str) -> str:
@@ -187,7 +207,11 @@ class Geometry:
         return self._written("<i>R</i><sup>{0.flat}</sup>", "<i>Q</i><sup>{0.p},{0.q}</sup>", " × ")
 
     def __str__(self) -> str:
-        return self.plain_name if self.is_flat else f"{self.plain_name}, beta {format_number(self.beta)}"
+        return (
+            self.plain_name
+            if self.is_flat
+            else f"{self.plain_name}, beta {format_number(self.beta)}"
+        )
 
     @property
     def text(self) -> str:
@@ -211,11 +235,15 @@ class Geometry:
         if kind == "product":
             factors, weights = data.get("factors"), data.get("weights")
             if not isinstance(factors, Sequence) or not isinstance(weights, Sequence):
-                raise ValueError(f"a product has factors and weights, got {factors!r} and {weights!r}")
+                raise ValueError(
+                    f"a product has factors and weights, got {factors!r} and {weights!r}"
+                )
             for factor in factors:
                 if not isinstance(factor, Mapping) or factor.get("kind") == "product":
                     raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
-            return ProductGeometry(factors=tuple(map(Geometry.from_json, factors)), weights=tuple(weights))
+            return ProductGeometry(
+                factors=tuple(map(Geometry.from_json, factors)), weights=tuple(weights)
+            )
         given: Any = data  # is checked below
         try:
             if kind == "flat":
@@ -243,7 +271,10 @@ class ProductGeometry(Geometry):
 
     def __post_init__(self) -> None:
         if len(self.factors) != len(self.weights) or not self.factors:
-            raise ValueError(f"a product has a weight for each factor, got {len(self.factors)} and {self.weights}")
+            raise ValueError(
+                f"a product has a weight for each factor, got {len(self.factors)} and "
+                f"{self.weights}"
+            )
         for weight in self.weights:
             check_positive("a weight of the product", weight)
 
@@ -257,12 +288,17 @@ class ProductGeometry(Geometry):
                 if match is None:
                     raise ValueError
                 p, q, beta, flat, weight = match.groups()
-                factor = Geometry.of_flat(int(flat)) if flat else Geometry.curved(int(p), int(q), float(beta or -1))
+                factor = (
+                    Geometry.of_flat(int(flat))
+                    if flat
+                    else Geometry.curved(int(p), int(q), float(beta or -1))
+                )
                 factors.append(factor)
                 weights.append(float(weight or 1))
             except ValueError:
                 raise ValueError(
-                    f"product must be factors joined by +, each p,q or flat and a dimension, such as 3,1+2,0+flat2 "
+                    "product must be factors joined by +, each p,q or flat and a dimension, such "
+                    "as 3,1+2,0+flat2 "
                     f"(with 2,0@-4 for beta = -4), got {text!r}"
                 ) from None
         return cls(factors=tuple(factors), weights=tuple(weights))
@@ -280,7 +316,9 @@ class ProductGeometry(Geometry):
     def distances(self, x: Floats, y: Floats) -> Floats:
         """√(Σ w_k D_k²) of points x and y [..., d]."""
         found = []
-        for part, weight, a, b in zip(self.factors, self.weights, self.split(x), self.split(y), strict=True):
+        for part, weight, a, b in zip(
+            self.factors, self.weights, self.split(x), self.split(y), strict=True
+        ):
             each = part.distances(a, b)
             found.append(weight * (each if part.is_flat else each**2))
         return np.asarray(np.sqrt(sum(found, np.zeros(()))))
@@ -298,7 +336,9 @@ class ProductGeometry(Geometry):
     def text(self) -> str:
         """As `of_text` reads it."""
         weights = ("" if weight == 1.0 else f"*{format_number(weight)}" for weight in self.weights)
-        return "+".join(factor.text + weight for factor, weight in zip(self.factors, weights, strict=True))
+        return "+".join(
+            factor.text + weight for factor, weight in zip(self.factors, weights, strict=True)
+        )
 
     def __str__(self) -> str:
         plain = all(character not in self.text for character in "@*")
@@ -319,7 +359,9 @@ def described(manifold: Space) -> Geometry | None:
         return manifold
     if (factors := factors_of(manifold)) is None:
         return Geometry.of_manifold(manifold)
-    found = [geometry for factor in factors if (geometry := Geometry.of_manifold(factor)) is not None]
+    found = [
+        geometry for factor in factors if (geometry := Geometry.of_manifold(factor)) is not None
+    ]
     if len(found) < len(factors):
         return None
     return ProductGeometry(factors=tuple(found), weights=tuple(manifold.weights))  # type: ignore[arg-type]
@@ -340,7 +382,8 @@ def manifold_of(space: Space) -> Manifold:
 
 
 class ManifoldField:
-    """A field of a dataclass that is given a manifold, or a geometry whose manifold is made when it is asked for.
+    """A field of a dataclass that is given a manifold, or a geometry whose manifold is made when it
+    is asked for.
 
     What was given is the attribute ``space``.
     """

@@ -1,4 +1,6 @@
-"""From a graph to its embedding: configurations, starts, choices of a geometry, and the calls that train."""
+"""From a graph to its embedding: configurations, starts, choices of a geometry, and the calls that
+train.
+"""
 
 from .config import TrainingConfig
 from .embed import embed

@@ -1,4 +1,6 @@
-"""A training on the disk: all it needs to go on as if it had never stopped, and a lock so that a folder has one."""
+"""A training on the disk: all it needs to go on as if it had never stopped, and a lock so that a
+folder has one.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,12 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 
 
 class Checkpoints:
-    """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every`` seconds.
+    """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every``
+    seconds.
 
-    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint. Where time is
-    short, the last is of the moment before iterations were left out: with more time, a training goes on from there.
+    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint.
+    Where time is short, the last is of the moment before iterations were left out: with more time,
+    a training goes on from there.
     """
 
     def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:
@@ -59,7 +63,9 @@ class Checkpoints:
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: RunRecord) -> None:
-    """Replace the checkpoint of a folder, whole or not at all; points that are not finite are not written."""
+    """Replace the checkpoint of a folder, whole or not at all; points that are not finite are not
+    written.
+    """
     from safetensors.numpy import save
 
     state = checkpoint.state
@@ -67,14 +73,20 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
         return
     arrays = vars(state) | {"record": state.rows, "losses": checkpoint.losses}
     arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS + _LATER}
-    about: dict[str, Json] = {"iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json()}
+    about: dict[str, Json] = {
+        "iteration": state.iteration,
+        "seconds": checkpoint.seconds,
+        "record": record.to_json(),
+    }
     about[SEAL] = digest_of(about, list(arrays.values()))
     content = save(arrays, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
 
 def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
-    """What `write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
+    """What `write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is
+    not that.
+    """
     from safetensors import SafetensorError, safe_open
 
     path = folder / CHECKPOINT
@@ -87,16 +99,33 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             raise ValueError("its content is not what was written: its sha256 differs")
         none, losses = np.zeros(arrays["points"].shape[:2]), arrays.pop("losses")
         later = {"offsets": none, "best_offsets": none.copy(), "rested": np.full(len(none), -1)}
-        state = BatchState(**later | arrays | {"record": _records(arrays["record"])}, iteration=about["iteration"])
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        state = BatchState(
+            **later | arrays | {"record": _records(arrays["record"])}, iteration=about["iteration"]
+        )
+    except (
+        SafetensorError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
+        raise ValueError(
+            f"{path} is damaged: {why}; remove it to begin the training again"
+        ) from None
     return Checkpoint(state, losses, about["seconds"]), RunRecord.from_json(about["record"])
 
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
-    """The records of runs from rows of numbers. Earlier versions had no reach of moves, which was 1, and no springs."""
-    for later in (1.0, 0.0)[rows.shape[1] - len(FIELDS) :] if rows.ndim == 2 and rows.shape[1] < len(FIELDS) else ():
+    """The records of runs from rows of numbers. Earlier versions had no reach of moves, which was
+    1, and no springs.
+    """
+    for later in (
+        (1.0, 0.0)[rows.shape[1] - len(FIELDS) :]
+        if rows.ndim == 2 and rows.shape[1] < len(FIELDS)
+        else ()
+    ):
         rows = np.column_stack((rows, np.full(len(rows), later)))
     return np.asarray(np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0])
 
@@ -119,9 +148,11 @@ def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str =
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder to write into, where locks exist; ``BlockingIOError`` where another process holds it.
+    """Hold a folder to write into, where locks exist; ``BlockingIOError`` where another process
+    holds it.
 
-    What killed processes have left is removed, and a save that one of them had half done is completed.
+    What killed processes have left is removed, and a save that one of them had half done is
+    completed.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -132,9 +163,14 @@ def locked(folder: Path) -> Iterator[None]:
         if handle is not None and lock(handle) is False:
             number = holder(handle)
             who = "another process" if number is None else f"process {number}"
-            raise BlockingIOError(f"{who} is writing into {folder}: wait for it, or name another folder")
+            raise BlockingIOError(
+                f"{who} is writing into {folder}: wait for it, or name another folder"
+            )
         if any(left for name in names for left in folder.glob(f".{name}.*")):
-            with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
+            with (
+                suppress(OSError),
+                alone(folder) as certain,
+            ):  # a folder that cannot be written to is told of later
                 if certain:
                     finish_save(folder)
                     remove_leftovers(folder, names)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ..arrays import Floats
-from ..checks import as_integer, check_choice, check_count, check_fraction, check_positive, is_number
+from ..checks import (
+    as_integer,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_positive,
+    is_number,
+)
 from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
@@ -31,7 +38,8 @@ Start = Literal["spectral", "pole", "given"]
 Moves = Literal["absolute", "spread"]
 STARTS: tuple[Start, ...] = get_args(Start)
 
-# Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve several.
+# Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve
+# several.
 _HELD = 8
 
 Settings = dict[str, Any]
@@ -43,7 +51,9 @@ class TrainingConfig:
     """A training as plain data: what ``run.json`` keeps, and enough to do it again."""
 
     p: int | None = None
-    """Space dimensions, and q further time dimensions: 3 and 1 where neither they nor ``flat`` is given."""
+    """Space dimensions, and q further time dimensions: 3 and 1 where neither they nor ``flat`` is
+    given.
+    """
     q: int | None = None
     beta: float = -1.0
     flat: int | None = None
@@ -53,7 +63,9 @@ class TrainingConfig:
     optimizer: Optimizer = "descent"
     iterations: int = 2000
     temperature: tuple[float, float] = (0.1, 0.01)
-    """At the start and at the end; geometric between, and the last quarter of the iterations at the end's value."""
+    """At the start and at the end; geometric between, and the last quarter of the iterations at the
+    end's value.
+    """
     dissimilarity: Dissimilarity = "smoothed"
     epsilon: tuple[float, float] = (0.1, 1e-3)
     """Smoothing of the light cone, at the start and at the end."""
@@ -77,27 +89,45 @@ class TrainingConfig:
     moves: Moves = "absolute"
     """What ``max_step`` is in units of: 1, or the spread of the points."""
     finish: float = 0.0
-    """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
+    """The share of the iterations that end the training: quasi-Newton, at the last temperature and
+    smoothing.
+    """
     parts: int = 1
-    """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge; 1 for all."""
+    """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge;
+    1 for all.
+    """
     scope: Scope = "graph"
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
-    """The weight of the term that holds the sums of a node's distances to its closeness; 0 for none."""
+    """The weight of the term that holds the sums of a node's distances to its closeness; 0 for
+    none.
+    """
     popularity: bool = False
-    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
+    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i
+    - a_j.
+    """
     product: str | None = None
-    """Geometries side by side, such as 3,1+2,0+flat2; p, q and flat are then None, and β is said of each."""
+    """Geometries side by side, such as 3,1+2,0+flat2; p, q and flat are then None, and β is said of
+    each.
+    """
 
     def __post_init__(self) -> None:
         made = self._located() | {"dissimilarity": check_dissimilarity(self.dissimilarity)}
-        made |= {name: check_count(name, getattr(self, name), 1) for name in ("iterations", "best_every", "parts")}
+        made |= {
+            name: check_count(name, getattr(self, name), 1)
+            for name in ("iterations", "best_every", "parts")
+        }
         made["seed"] = as_integer("seed", self.seed)
         if not 0 <= made["seed"] < 2**63:
             raise ValueError(f"seed must be a non-negative integer below 2**63, got {made['seed']}")
         for name, value in made.items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
-        for name, known in (("optimizer", OPTIMIZERS), ("start", STARTS), ("stop", STOPS), ("scope", SCOPES)):
+        for name, known in (
+            ("optimizer", OPTIMIZERS),
+            ("start", STARTS),
+            ("stop", STOPS),
+            ("scope", SCOPES),
+        ):
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.popularity, bool):
             raise ValueError(f"popularity must be True or False, got {self.popularity!r}")
@@ -107,17 +137,23 @@ class TrainingConfig:
         check_fraction("finish", self.finish)
         for name in ("step", "scale", "drop_factor"):
             check_positive(name, getattr(self, name))
-        if self.drop_below is not None and not (is_number(self.drop_below) and math.isfinite(self.drop_below)):
+        if self.drop_below is not None and not (
+            is_number(self.drop_below) and math.isfinite(self.drop_below)
+        ):
             raise ValueError(f"drop_below must be a finite number or None, got {self.drop_below!r}")
         if self.optimizer == "phi" and self.flat is not None:
-            raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
+            raise ValueError(
+                "optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'"
+            )
 
     def _located(self) -> Settings:
         """The settings that name the geometry."""
         unnamed = self.p is self.q is self.flat is None
         if self.product is not None:
             if not unnamed or self.beta != TrainingConfig.beta:
-                raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
+                raise ValueError(
+                    "product names the geometry, with beta as in 3,1@-4+flat2: leave the others out"
+                )
             return {"product": ProductGeometry.of_text(self.product).text}
         p, q = (3, 1) if unnamed else (self.p, self.q)
         return located_in(Geometry(p, q, self.flat, self.beta))
@@ -164,21 +200,42 @@ class TrainingConfig:
         # What is to be finished is where the descent ends: losses of samples do not compare.
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
-            self.geometry, self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
-            self.seed, self.centrality,
-        )  # fmt: skip
+            self.geometry,
+            self.schedule(),
+            self.dissimilarity,
+            self.optimizer,
+            keep,
+            self.scope,
+            self.popularity,
+            self.seed,
+            self.centrality,
+        )
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
-        """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""
+        """[n, d] where the training starts; trainings of one graph may share what its hops were
+        counted for.
+        """
         if self.start == "given":
-            raise ValueError("this training starts from given points: continue from the embedding that has them")
+            raise ValueError(
+                "this training starts from given points: continue from the embedding that has them"
+            )
         if self.start == "spectral":
             return (spectral or SpectralStart(graph))(self.geometry, self.seed, self.scale)
-        return near_pole(self.geometry, graph.n_nodes, self.seed, 0.1 * self.scale, perturb_first=self.perturb_first)
+        return near_pole(
+            self.geometry,
+            graph.n_nodes,
+            self.seed,
+            0.1 * self.scale,
+            perturb_first=self.perturb_first,
+        )
 
     def call(self, graph: Graph) -> str:
         """The call in Python that does this training again."""
-        chosen = {name: value for name, value in vars(self).items() if value != getattr(TrainingConfig, name)}
+        chosen = {
+            name: value
+            for name, value in vars(self).items()
+            if value != getattr(TrainingConfig, name)
+        }
         made = f"config = uh.TrainingConfig({as_arguments(chosen)})"
         return in_python(graph, f"{made}\n(embedding,) = uh.training.embed_many(graph, [config])")
 
@@ -187,7 +244,10 @@ class TrainingConfig:
         found = dict(vars(self))
         if self.product is None:
             del found["product"]  # which earlier versions do not know
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
@@ -195,13 +255,16 @@ class TrainingConfig:
         unknown = set(data) - {f.name for f in dataclasses.fields(cls)} - {"hubs"}
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
-        found = {name: value for name, value in data.items() if name != "hubs"}  # which was a setting for a while
+        found = {
+            name: value for name, value in data.items() if name != "hubs"
+        }  # which was a setting for a while
         for name in ("temperature", "epsilon", "max_step"):
             if isinstance(ends := found.get(name), Sequence):
                 found[name] = tuple(ends)
         if (method := found.get("dissimilarity")) in METHODS.values():  # as version 0.2 called it
             found["dissimilarity"] = next(name for name in METHODS if METHODS[name] == method)
-        # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
+        # Records of earlier versions may hold a signature and a β beside flat, of which nothing was
+        # made.
         if found.get("flat") is not None:
             for name in ("p", "q", "beta"):
                 found.pop(name, None)

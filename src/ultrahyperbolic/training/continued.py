@@ -15,8 +15,9 @@ from ..spaces import Geometry
 from .config import TrainingConfig
 from .start import Given
 
-# Of the usual, how many iterations there are, and how far points move at first: enough to let new ties in, too little
-# to throw what is there into disorder. τ and ε start half way down, as a factor, for the same reason.
+# Of the usual, how many iterations there are, and how far points move at first: enough to let new
+# ties in, too little to throw what is there into disorder. τ and ε start half way down, as a
+# factor, for the same reason.
 _ITERATIONS, _MOVES = 0.5, 0.1
 
 
@@ -26,13 +27,18 @@ def earlier(source: object) -> Embedding:
         return source
     if isinstance(source, str | os.PathLike):
         return Embedding.load(source)
-    raise TypeError(f"continue_from must be an Embedding or the folder of one, got {type(source).__name__}")
+    raise TypeError(
+        f"continue_from must be an Embedding or the folder of one, got {type(source).__name__}"
+    )
 
 
 def earlier_geometry(old: Embedding) -> Geometry:
     """Where an embedding lives; ``ValueError`` where a training cannot continue there."""
     if old.geometry is None:
-        raise ValueError(f"the earlier embedding is on {old.manifold}: a training can only continue in one geometry")
+        raise ValueError(
+            f"the earlier embedding is on {old.manifold}: a training can only continue in one "
+            "geometry"
+        )
     return old.geometry
 
 
@@ -60,13 +66,16 @@ def fewer(iterations: int) -> int:
 
 
 def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bool) -> Given:
-    """The points of the nodes that were there; new ones by their ties, or without any as in the ``usual`` training."""
+    """The points of the nodes that were there; new ones by their ties, or without any as in the
+    ``usual`` training.
+    """
     rows = {node: row for row, node in enumerate(old.ids)}
     known = np.array([rows.get(node, -1) for node in graph.ids])
     kept = np.flatnonzero(known >= 0)
     if not len(kept):
         raise ValueError(
-            f"no node of {graph.source or 'the graph'} is in the earlier embedding: check that the ids are the same "
+            f"no node of {graph.source or 'the graph'} is in the earlier embedding: check that "
+            "the ids are the same "
             "and of one type, or start anew without it"
         )
     points, offsets = np.empty((graph.n_nodes, old.points.shape[1])), np.zeros(graph.n_nodes)
@@ -93,7 +102,9 @@ def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bo
     return Given(points, offsets)
 
 
-def _staying(old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: Floats) -> Embedding:
+def _staying(
+    old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: Floats
+) -> Embedding:
     """The nodes that are in both, with the ties that they have now."""
     where = positions_in(kept, graph.n_nodes)
     both = (where[graph.edges] >= 0).all(1)

@@ -1,4 +1,5 @@
-"""Eigenvectors of a symmetric matrix, with the same bits on every processor: Householder's method, then QL steps.
+"""Eigenvectors of a symmetric matrix, with the same bits on every processor: Householder's method,
+then QL steps.
 
 LAPACK is a few times as fast, and its last digits are those of the processor it was written for.
 """
@@ -16,20 +17,24 @@ from ..arrays import Floats
 from ..pairs.numba.portable import inner, jit, vectorized
 
 _MOST_STEPS = 60  # of QL to one eigenvalue; three are usual
-# The first matrix of a process with no more rows than this takes less time in Python than to compile for; more matrices
-# are worth it.
+# The first matrix of a process with no more rows than this takes less time in Python than to
+# compile for; more matrices are worth it.
 _INTERPRETED, _calls = 100, count()
 
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
-    """The eigenvalues [k] of a symmetric matrix [k, k], ascending, and its eigenvectors [k, k], one per column."""
+    """The eigenvalues [k] of a symmetric matrix [k, k], ascending, and its eigenvectors [k, k], one
+    per column.
+    """
     basis, tridiagonal, diagonalise = np.eye(len(matrix)), _tridiagonal, _diagonalise
     if next(_calls) == 0 and len(matrix) <= _INTERPRETED:
         tridiagonal, diagonalise = _interpreted(tridiagonal), _interpreted(diagonalise)
     with np.errstate(all="ignore"):
         diagonal, beside = tridiagonal(matrix.copy(), basis)
         if not diagonalise(diagonal, beside, basis):
-            raise np.linalg.LinAlgError("the QL steps did not converge: the matrix has entries that are not finite")
+            raise np.linalg.LinAlgError(
+                "the QL steps did not converge: the matrix has entries that are not finite"
+            )
     order = np.argsort(diagonal, kind="stable")
     return diagonal[order], basis[order].T
 
@@ -60,7 +65,9 @@ def _dot(a, b, first):
 
 @jit
 def _tridiagonal(a, basis):
-    """Reflect a [k, k] until only its diagonal and what is beside it are left; these, and the reflections in basis."""
+    """Reflect a [k, k] until only its diagonal and what is beside it are left; these, and the
+    reflections in basis.
+    """
     k = len(a)
     v, w, along = np.zeros(k), np.zeros(k), np.zeros(k)
     for j in range(k - 2):
@@ -105,7 +112,9 @@ def _rotate(upper, lower, cosine, sine):
 
 @jit
 def _diagonalise(diagonal, beside, basis):
-    """QL steps with implicit shifts; the rows of basis become eigenvectors. False where they do not converge."""
+    """QL steps with implicit shifts; the rows of basis become eigenvectors. False where they do not
+    converge.
+    """
     k, norm = len(diagonal), 0.0
     for i in range(k):
         norm = max(norm, abs(diagonal[i]) + abs(beside[i]))
@@ -113,7 +122,8 @@ def _diagonalise(diagonal, beside, basis):
         for step in range(_MOST_STEPS + 1):
             last = first
             while last + 1 < k:
-                # Reflections have left this much behind, also beside eigenvalues that are 0 but for that.
+                # Reflections have left this much behind, also beside eigenvalues that are 0 but for
+                # that.
                 if abs(beside[last]) <= 1.1e-16 * norm:
                     break
                 last += 1
@@ -124,7 +134,11 @@ def _diagonalise(diagonal, beside, basis):
             # The shift is the eigenvalue of the first two rows that is nearer to the first.
             ratio = (diagonal[first + 1] - diagonal[first]) / (2.0 * beside[first])
             root = math.sqrt(ratio * ratio + 1.0)
-            g = diagonal[last] - diagonal[first] + beside[first] / (ratio + (root if ratio >= 0.0 else -root))
+            g = (
+                diagonal[last]
+                - diagonal[first]
+                + beside[first] / (ratio + (root if ratio >= 0.0 else -root))
+            )
             cosine, sine, shift, ended = 1.0, 1.0, 0.0, False
             for i in range(last - 1, first - 1, -1):
                 f, b = sine * beside[i], cosine * beside[i]
@@ -150,7 +164,9 @@ def _diagonalise(diagonal, beside, basis):
 
 
 def _interpreted(function: Any) -> Any:
-    """A compiled function as Python performs it, with the same bits; what it does to rows is done by numpy."""
+    """A compiled function as Python performs it, with the same bits; what it does to rows is done
+    by numpy.
+    """
 
     def add(row: Floats, factor: float, other: Floats, first: int) -> None:
         row[first:] += factor * other[first:]

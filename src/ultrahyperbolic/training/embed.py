@@ -40,18 +40,20 @@ def embed(
     Parameters
     ----------
     graph
-        A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a `Graph`, or anything
-        else `as_graph` takes: networkx, scipy, numpy, pandas, polars, … An ``AnnData`` also gets the points, as
-        ``obsm["X_uh"]``, and the ranks, as ``obs["uh_rank"]``.
+        A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a `Graph`,
+        or anything else `as_graph` takes: networkx, scipy, numpy, pandas, polars, … An ``AnnData``
+        also gets the points, as ``obsm["X_uh"]``, and the ranks, as ``obs["uh_rank"]``.
     weight : str, int or False, optional
-        The column or edge attribute that holds the weights; False: every weight is 1. Found where not given.
+        The column or edge attribute that holds the weights; False: every weight is 1. Found where
+        not given.
     directed : bool
-        Keep the directions of ties: nodes get a height, from which ties point down (`Embedding.heights`). A `Graph`
-        that is directed is taken as that in any case.
+        Keep the directions of ties: nodes get a height, from which ties point down
+        (`Embedding.heights`). A `Graph` that is directed is taken as that in any case.
     continue_from : Embedding or path, optional
-        An earlier embedding of the graph, or the folder of one, to start from when the graph has changed. Nodes start
-        where they were, new ones are placed by their ties, those that are gone vanish, and a short training with small
-        moves follows. The geometry is the earlier one, and so is whether nodes have a popularity.
+        An earlier embedding of the graph, or the folder of one, to start from when the graph has
+        changed. Nodes start where they were, new ones are placed by their ties, those that are gone
+        vanish, and a short training with small moves follows. The geometry is the earlier one, and
+        so is whether nodes have a popularity.
     quiet : bool
         No progress bar and no notes.
     callback : callable or several, optional
@@ -77,12 +79,18 @@ def embed(
     """
     began = time.monotonic()
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
-    callbacks = [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
+    callbacks = (
+        [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
+    )
     for each in callbacks:
         check_callable("callback", each)
-    plan = Plan.of(None if continue_from is None else earlier(continue_from), **without_goal(options))
+    plan = Plan.of(
+        None if continue_from is None else earlier(continue_from), **without_goal(options)
+    )
     execution = Execution(plan, data, quiet=quiet, began=began)
-    with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
+    with bar(
+        f"embedding {data.source or 'the graph'}", show=not quiet
+    ):  # between the bars of the steps, too
         choose(execution)
         found = execution.train(callbacks)
     if is_anndata(graph):

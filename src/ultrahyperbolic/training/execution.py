@@ -26,28 +26,41 @@ from .inputs import Choice, UsualGeometry
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
-from .train import TimeLimit, batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
+from .train import (
+    TimeLimit,
+    batches,
+    check_memory,
+    embed_best,
+    embed_many,
+    graph_record,
+    has_memory,
+    problem_of,
+)
 
 log = logging.getLogger("ultrahyperbolic")
-# A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
+# A training that takes more seconds than this is announced; its pace is measured from this many
+# pairs on.
 _LONG, _MANY = 10.0, 1e9
-# The share of a time limit that is kept for measures and the report, and seconds that measures may take in any case: to
-# sample takes about as long, as torch is imported for it.
+# The share of a time limit that is kept for measures and the report, and seconds that measures may
+# take in any case: to sample takes about as long, as torch is imported for it.
 _AFTER, _SHORTEST = 0.1, 5.0
 # Evaluations of an iteration of the finish, about, and iterations that are timed.
 _EVALUATIONS, _TIMED = 1.25, 3
 
 
 class Execution:
-    """A plan carried out for a graph, step by step: all that is wrong with it is told when it is made.
+    """A plan carried out for a graph, step by step: all that is wrong with it is told when it is
+    made.
 
-    `prepare` says what will be trained, and `train` trains; between them a caller may make a folder, or write down what
-    is about to happen. Where the geometry was left open, `train_all` trains each that can be chosen, and `choose` goes
-    on with one of them. A time limit counts from ``began``, by the monotonic clock, and includes what follows the
-    training.
+    `prepare` says what will be trained, and `train` trains; between them a caller may make a
+    folder, or write down what is about to happen. Where the geometry was left open, `train_all`
+    trains each that can be chosen, and `choose` goes on with one of them. A time limit counts from
+    ``began``, by the monotonic clock, and includes what follows the training.
     """
 
-    def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True, began: float | None = None) -> None:
+    def __init__(
+        self, plan: Plan, graph: Graph, *, quiet: bool = True, began: float | None = None
+    ) -> None:
         self._began = time.monotonic() if began is None else began
         graph.require_trainable()
         self.graph, self.quiet = graph, quiet
@@ -74,14 +87,26 @@ class Execution:
         self.machine = resolve(self.asked.machine, n, problem)
 
     @classmethod
-    def going_on(cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool) -> Execution:
-        """The training of a record, as `prepare` wrote it down, to go on with; ``ValueError`` where it cannot."""
+    def going_on(
+        cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool
+    ) -> Execution:
+        """The training of a record, as `prepare` wrote it down, to go on with; ``ValueError`` where
+        it cannot.
+        """
         training = record.training
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
         configs = [TrainingConfig.from_json(config) for config in training.configs]
-        asked: Settings = {"seed": configs[0].seed, "time_limit": training.time_limit, "threads": threads}
-        asked |= {"device": training.device, "backend": training.backend, "precision": training.precision}
+        asked: Settings = {
+            "seed": configs[0].seed,
+            "time_limit": training.time_limit,
+            "threads": threads,
+        }
+        asked |= {
+            "device": training.device,
+            "backend": training.backend,
+            "precision": training.precision,
+        }
         execution = cls(Plan(configs[0].geometry, complete({**asked})), graph, quiet=quiet)
         execution.configs, execution._fitted = configs, True
         execution._began = math.inf  # the limit of such a record is for training alone
@@ -94,7 +119,9 @@ class Execution:
         self.configs = configure(self.plan, self.graph)
 
     def prepare(self) -> RunRecord:
-        """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
+        """What is known before the first iteration; ``MemoryError`` where the training would not
+        fit.
+        """
         self._fit()
         problem = problem_of(self.graph, self.configs)
         machine = self.machine
@@ -124,7 +151,9 @@ class Execution:
         checkpoint: Checkpoint[BatchState] | None = None,
         asked: Callable[[], bool] = bool,
     ) -> Embedding:
-        """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so far."""
+        """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so
+        far.
+        """
         if checkpoint is None:
             self._fit()
             self._say_how_long()
@@ -159,11 +188,20 @@ class Execution:
         return found
 
     def _batches(self, configs: list[TrainingConfig]) -> list[list[TrainingConfig]]:
-        """What is trained at once: all seeds, as checkpoints are of one batch, but only the geometries that fit."""
-        return batches(self.graph, configs, self.machine) if isinstance(self.plan.where, Choice) else [configs]
+        """What is trained at once: all seeds, as checkpoints are of one batch, but only the
+        geometries that fit.
+        """
+        return (
+            batches(self.graph, configs, self.machine)
+            if isinstance(self.plan.where, Choice)
+            else [configs]
+        )
 
     def _fits(self) -> bool:
-        return all(has_memory(problem_of(self.graph, some), some, self.machine) for some in self._batches(self.configs))
+        return all(
+            has_memory(problem_of(self.graph, some), some, self.machine)
+            for some in self._batches(self.configs)
+        )
 
     def _fit(self) -> None:
         """Take samples where all pairs do not fit into memory."""
@@ -173,7 +211,10 @@ class Execution:
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             n, backend = self.graph.n_nodes, self.machine.backend
             how = "by samples" if backend == "sampled" else "on parts of them"
-            self._say(f"{n:,} nodes have too many pairs to look at all: training {how} (backend {backend})")
+            self._say(
+                f"{n:,} nodes have too many pairs to look at all: training {how} (backend "
+                f"{backend})"
+            )
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
 
@@ -199,8 +240,15 @@ class Execution:
 
     def _take_samples(self, why: str) -> bool:
         """Go over to the engine that draws samples, and say why; whether that can be."""
-        machine, problem = replace(self.machine, backend="sampled"), problem_of(self.graph, self.configs)
-        if not self._free or self.machine.backend == "sampled" or unfit("sampled", problem, machine):
+        machine, problem = (
+            replace(self.machine, backend="sampled"),
+            problem_of(self.graph, self.configs),
+        )
+        if (
+            not self._free
+            or self.machine.backend == "sampled"
+            or unfit("sampled", problem, machine)
+        ):
             return False
         before = self.plan, self.machine, self.configs
         self.plan, self.machine = self.plan.but(backend="sampled", device=machine.device), machine
@@ -219,7 +267,9 @@ class Execution:
             return
         expected = Pace.of(self.graph, self.configs, self.machine).expected(self.configs[0])
         if expected >= _LONG:
-            log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
+            log.warning(
+                "%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected)
+            )
 
     def _as_asked(self, record: RunRecord) -> RunRecord:
         """With what was asked for and chosen."""
@@ -239,9 +289,18 @@ class Pace:
     @classmethod
     def of(cls, graph: Graph, configs: Sequence[TrainingConfig], machine: Machine) -> Pace:
         """Measured on points near the pole; what is compiled is compiled before the clock runs."""
-        state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
+        state = BatchState.start(
+            [replace(config, start="pole").starting_points(graph) for config in configs]
+        )
         timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
-        trial = partial(_timed, problem_of(graph, configs, outline=False), machine, state, timed, exact_end=exact_end)
+        trial = partial(
+            _timed,
+            problem_of(graph, configs, outline=False),
+            machine,
+            state,
+            timed,
+            exact_end=exact_end,
+        )
         return cls(*communicator().perform(trial))
 
     def expected(self, config: TrainingConfig) -> float:
@@ -258,7 +317,9 @@ def _timed(
         engine.evaluate(state)
         evaluation = timeit(lambda: engine.evaluate(state), number=1)
         engine.advance(state, 1)
-        return timeit(lambda: engine.advance(state, timed), number=1) / timed if timed else evaluation, evaluation
+        return timeit(
+            lambda: engine.advance(state, timed), number=1
+        ) / timed if timed else evaluation, evaluation
 
 
 def in_words(seconds: float) -> str:

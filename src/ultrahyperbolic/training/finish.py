@@ -1,4 +1,6 @@
-"""How a training ends: quasi-Newton steps through φ at its last temperature and smoothing, until they gain nothing."""
+"""How a training ends: quasi-Newton steps through φ at its last temperature and smoothing, until
+they gain nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,27 @@ from ..engines.base import BatchState, Engine, Evaluation, RunSpec
 from ..loop import Ending, Stopped
 from ..spaces.lbfgs import PhiLBFGS, Reached
 
-# A run has converged when _WINDOW iterations have lowered its loss by no more than this share of it, or of 1: an order
-# that is violated costs about as much.
+# A run has converged when _WINDOW iterations have lowered its loss by no more than this share of
+# it, or of 1: an order that is violated costs about as much.
 _WINDOW, _GAIN = 10, 1e-3
-# Iterations after which the curvature is learnt anew: from there a training that was stopped goes on.
+# Iterations after which the curvature is learnt anew: from there a training that was stopped goes
+# on.
 _BLOCK = 50
 
 
 class Finishing:
-    """An engine whose iterations after ``descents`` are quasi-Newton steps, one for every run at a time.
+    """An engine whose iterations after ``descents`` are quasi-Newton steps, one for every run at a
+    time.
 
-    It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay where it began: a
-    training that is gone on with begins its block again, and comes to the same end. With ``converge`` it stops once
-    nothing is gained. ``asked`` says, before every pass over all pairs, whether someone wants it to stop now.
+    It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay
+    where it began: a training that is gone on with begins its block again, and comes to the same
+    end. With ``converge`` it stops once nothing is gained. ``asked`` says, before every pass over
+    all pairs, whether someone wants it to stop now.
     """
 
-    def __init__(self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool) -> None:
+    def __init__(
+        self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool
+    ) -> None:
         self.engine, self.descents, self.converge, self.asked = engine, descents, converge, asked
         self._runs: list[_FinishingRun] = []
 
@@ -67,7 +74,9 @@ class Finishing:
         return Ending(Stopped.STUCK, f"{Stopped.STUCK.value} lowers the loss")
 
     def go_on(self, state: BatchState) -> None:
-        """Take a batch that was stopped back to where its block began, with the runs that came to rest within it."""
+        """Take a batch that was stopped back to where its block began, with the runs that came to
+        rest within it.
+        """
         state.iteration = self.resumes_at(state.iteration)
         state.rested[state.rested > state.iteration] = -1
 
@@ -83,7 +92,9 @@ class Finishing:
         self._at.iteration = self.descents - 1
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
-        self._runs = [_FinishingRun(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
+        self._runs = [
+            _FinishingRun(k, spec, found, state) for k, spec in enumerate(self.engine.specs)
+        ]
         state.rested[~state.resting & ~np.isfinite(found.loss)] = state.iteration
 
     def _step(self, runs: Sequence[_FinishingRun]) -> None:
@@ -110,7 +121,9 @@ class Finishing:
 
 
 class _FinishingRun:
-    """Where a run stands in its finish: with popularity, the offset is a last coordinate of each point."""
+    """Where a run stands in its finish: with popularity, the offset is a last coordinate of each
+    point.
+    """
 
     def __init__(self, number: int, spec: RunSpec, found: Evaluation, state: BatchState) -> None:
         self.number, self.width, self.popularity = number, spec.space.ambient_dim, spec.popularity
@@ -142,7 +155,9 @@ class _FinishingRun:
     def has_converged(self) -> bool:
         """Whether the last iterations gained next to nothing."""
         values = self.values
-        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * max(values[-1 - _WINDOW], 1.0)
+        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * max(
+            values[-1 - _WINDOW], 1.0
+        )
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""

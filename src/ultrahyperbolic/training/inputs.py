@@ -1,4 +1,6 @@
-"""What users may give: a graph, for the calls in Python and for scikit-learn, and words that name a geometry."""
+"""What users may give: a graph, for the calls in Python and for scikit-learn, and words that name a
+geometry.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ class UsualGeometry(Geometry):
     """Q^{3,3}, where none was named: a large graph gets more dimensions."""
 
     def for_nodes(self, n_nodes: int) -> Geometry:
-        """One more dimension of each kind for each tenfold number of pairs above those of 10,000 nodes.
+        """One more dimension of each kind for each tenfold number of pairs above those of 10,000
+        nodes.
 
-        Where even a GPU looks at parts of the pairs alone, all but two of the time dimensions become space dimensions:
-        with many, pairs far from each other crowd the light cone, and a part seldom meets those that come near.
+        Where even a GPU looks at parts of the pairs alone, all but two of the time dimensions
+        become space dimensions: with many, pairs far from each other crowd the light cone, and a
+        part seldom meets those that come near.
 
         >>> [UsualGeometry(3, 3).for_nodes(n).name for n in (10_000, 40_000, 100_000, 300_000)]
         ['Q^{3,3}', 'Q^{4,4}', 'Q^{5,5}', 'Q^{8,2}']
@@ -47,11 +51,14 @@ class UsualGeometry(Geometry):
 USUAL = UsualGeometry(3, 3)
 
 
-def find_graph(data: object, weight: Weight | None = None, *, directed: bool = False, quiet: bool = True) -> Graph:
-    """The graph of a file, a data set of that name, or anything `as_graph` takes; a file goes first.
+def find_graph(
+    data: object, weight: Weight | None = None, *, directed: bool = False, quiet: bool = True
+) -> Graph:
+    """The graph of a file, a data set of that name, or anything `as_graph` takes; a file goes
+    first.
 
-    ``weight`` names the column or the attribute of the weights; False ignores them. ``directed`` keeps directions;
-    unless it is ``quiet``, a line says whether they were dropped.
+    ``weight`` names the column or the attribute of the weights; False ignores them. ``directed``
+    keeps directions; unless it is ``quiet``, a line says whether they were dropped.
 
     >>> find_graph("karate", weight=False).capacities.tolist()
     [1.0]
@@ -64,14 +71,17 @@ def find_graph(data: object, weight: Weight | None = None, *, directed: bool = F
     if isinstance(data, Graph):
         if directed and not data.is_directed:
             raise GraphError(
-                f"{data.source or 'the graph'} has no directions: make it with directed=True, as in read_graph(…, "
+                f"{data.source or 'the graph'} has no directions: make it with directed=True, as "
+                "in read_graph(…, "
                 "directed=True)"
             )
         if weight is None:
             return data
         if weight is False:
             return data.unweighted()
-        raise GraphError(f"weight={weight!r} names a column, and this is a graph already: its weights are known")
+        raise GraphError(
+            f"weight={weight!r} names a column, and this is a graph already: its weights are known"
+        )
     given: dict[str, object] = {} if weight is None else {"weight": weight}
     graph = as_graph(data, **given, **({"directed": True} if directed else {}))
     if not quiet and (words := said_of_directions(graph.source, graph.policies)) is not None:
@@ -87,7 +97,9 @@ class Choice:
 
     @classmethod
     def of(cls, dim: int | Iterable[int], beta: float = -1.0) -> Choice:
-        """Flat space and every signature, from hyperbolic to spherical, of a dimension or of several."""
+        """Flat space and every signature, from hyperbolic to spherical, of a dimension or of
+        several.
+        """
         found: list[Geometry] = []
         for given in dim if isinstance(dim, Iterable) else (dim,):
             d = check_count("dim", given, 1)
@@ -108,18 +120,29 @@ def geometry_of(
     beta: float | None = None,
     old: Geometry | None = None,
 ) -> Geometry | Choice:
-    """The geometry that a user's words name, or a choice; one named twice, or other than ``old``, is refused."""
+    """The geometry that a user's words name, or a choice; one named twice, or other than ``old``,
+    is refused.
+    """
     if signature is not None:
         if p is not None or q is not None or flat:
             raise ValueError("signature names the geometry: leave p, q and flat out")
         pair = signature_of(signature)
         if pair is not None and dim is not None:
-            raise ValueError(f"signature {signature} gives the dimension, {sum(pair)}: leave dim out")
+            raise ValueError(
+                f"signature {signature} gives the dimension, {sum(pair)}: leave dim out"
+            )
         (p, q), flat = pair or (None, None), pair is None
-    if product is not None and (p is not None or q is not None or dim is not None or flat or beta not in (None, -1.0)):
-        raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
+    if product is not None and (
+        p is not None or q is not None or dim is not None or flat or beta not in (None, -1.0)
+    ):
+        raise ValueError(
+            "product names the geometry, with beta as in 3,1@-4+flat2: leave the others out"
+        )
     if old is not None:
-        _check_same(old, {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta, "product": product})
+        _check_same(
+            old,
+            {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta, "product": product},
+        )
         return old
     if product is not None:
         return _product_of(product)
@@ -129,7 +152,9 @@ def geometry_of(
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
     curvature = -1.0 if beta is None else beta
     if flat:
-        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1), beta=curvature)
+        return Geometry(
+            flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1), beta=curvature
+        )
     if dim is not None:
         return Choice.of(dim, curvature)
     return replace(USUAL, beta=curvature) if p is None else Geometry(p, q, None, curvature)
@@ -149,7 +174,9 @@ def signature_of(signature: Signature) -> tuple[int, int] | None:
     else:
         pair = tuple(signature) if isinstance(signature, tuple | list) else ()
     if len(pair) != 2:
-        raise ValueError(f"signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}")
+        raise ValueError(
+            f"signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}"
+        )
     return as_integer("p", pair[0]), as_integer("q", pair[1])
 
 
@@ -163,8 +190,12 @@ def _product_of(product: str | Product) -> Geometry:
     if product.learnable:
         raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
     if (found := described(product)) is None:
-        name = next(factor._label() for factor in product._factors() if not Geometry.of_manifold(factor))
-        raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
+        name = next(
+            factor._label() for factor in product._factors() if not Geometry.of_manifold(factor)
+        )
+        raise ValueError(
+            f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}"
+        )
     return found
 
 

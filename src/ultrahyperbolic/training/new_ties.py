@@ -14,16 +14,22 @@ from ..objective.ranking import NOTHING
 
 @dataclass(frozen=True)
 class NewTies:
-    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
+    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there
+    on of the new.
+    """
 
     count: int
     n_held: int
     ends: Ints
     """[t, 2] first a new node, counted from 0; then the other end, held or new."""
     weights: Floats
-    """[t] In a directed graph each pair of ends has both directions, and one that is no tie the weight 0."""
+    """[t] In a directed graph each pair of ends has both directions, and one that is no tie the
+    weight 0.
+    """
     ways: Ints | None = None
-    """[t] 1 where a directed tie leads from the new node to the other end, -1 where it leads back."""
+    """[t] 1 where a directed tie leads from the new node to the other end, -1 where it leads
+    back.
+    """
 
     @cached_property
     def among(self) -> Bools:
@@ -32,7 +38,9 @@ class NewTies:
 
     @cached_property
     def ordered(self) -> tuple[Ints, Floats]:
-        """The ties as pairs of positions, from the first to the second where they are directed; and their weights."""
+        """The ties as pairs of positions, from the first to the second where they are directed; and
+        their weights.
+        """
         ends = self.ends + np.array([self.n_held, 0])
         if self.ways is not None:
             ends = np.where(self.ways[:, None] > 0, ends, ends[:, ::-1])
@@ -54,19 +62,29 @@ class NewTies:
                 return steps
 
     def some(self, rows: Ints, placed: Ints) -> NewTies:
-        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
+        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this
+        order.
+        """
         n = self.n_held + len(placed)
         there = np.concatenate((np.arange(self.n_held), self.n_held + placed, self.n_held + rows))
         where = positions_in(there, self.n_held + self.count)
         ends = where[self.ends + np.array([self.n_held, 0])]
         low, high = ends.min(1), ends.max(1)
         kept = (low >= 0) & (high >= n)
-        ways = None if self.ways is None else np.where(ends[:, 0] < ends[:, 1], -self.ways, self.ways)[kept]
-        return NewTies(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept], ways)
+        ways = (
+            None
+            if self.ways is None
+            else np.where(ends[:, 0] < ends[:, 1], -self.ways, self.ways)[kept]
+        )
+        return NewTies(
+            len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept], ways
+        )
 
     @cached_property
     def at_nodes(self) -> tuple[Ints, Ints]:
-        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side, the weakest first."""
+        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side,
+        the weakest first.
+        """
         among = np.flatnonzero(self.among)
         nodes = np.concatenate((self.ends[:, 0], self.ends[among, 1] - self.n_held))
         ties = np.concatenate((np.arange(len(self.ends)), among))
@@ -107,7 +125,9 @@ class Rows:
         self.own = nodes == ties.ends[numbers, 0]
 
     def compared(self, scores: Floats, rest: Floats, at_ends: Floats) -> Compared:
-        """What scores [s, t] are compared with: non-ties ``rest`` [s, k], weaker ties, held ends ``at_ends`` [t]."""
+        """What scores [s, t] are compared with: non-ties ``rest`` [s, k], weaker ties, held ends
+        ``at_ends`` [t].
+        """
         table = np.full((len(scores), self.count, self.width), NOTHING)
         table[:, :, 0] = rest
         table[:, self.nodes, self.columns] = scores[:, self.numbers]
@@ -119,7 +139,9 @@ class Rows:
         return Compared(np.logaddexp(first, second), table, sums)
 
     def pulled(self, compared: Compared, pulls: Floats) -> tuple[Floats, Floats]:
-        """The slopes [s, t] by scores and [s, k] by ``rest`` of the sum of what is compared, times ``pulls`` [s, t]."""
+        """The slopes [s, t] by scores and [s, k] by ``rest`` of the sum of what is compared, times
+        ``pulls`` [s, t].
+        """
         values, table, sums = compared
         share = np.exp(sums[:, self.nodes, self.below] - values[:, self.numbers])
         at_sums = np.zeros(table.shape)

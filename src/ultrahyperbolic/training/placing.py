@@ -1,4 +1,6 @@
-"""Eq. 17 over the rows of new nodes: other points are held, and each new one is tried from several places at once."""
+"""Eq. 17 over the rows of new nodes: other points are held, and each new one is tried from several
+places at once.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,18 @@ from ..spaces.distances import smoothed
 from ..spaces.lbfgs import phi, through_phi
 from .new_ties import NewTies, Rows, add
 
-# Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
+# Each node is tried from _STARTS places, of which the better half goes on after each round of
+# _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
 # The longest move of a coordinate falls from the first of these shares of the spread to the second.
 _MOVES = (0.1, 1e-5)
 # τ and ε fall for this part of the steps.
 _COOLING = 0.75
-# A node is compared with the _NEAR nearest held nodes, found again after every _LOOK_EVERY steps, and with _DRAWN of
-# the others, which stand for all of these.
+# A node is compared with the _NEAR nearest held nodes, found again after every _LOOK_EVERY steps,
+# and with _DRAWN of the others, which stand for all of these.
 _NEAR, _LOOK_EVERY, _DRAWN = 96, 10, 32
-# So much of the chance to be drawn is the same for all others; the rest follows what they count in the sum.
+# So much of the chance to be drawn is the same for all others; the rest follows what they count in
+# the sum.
 _EVENLY = 0.5
 # Adam's averages of the slopes and of their squares.
 _SLOPES, _SQUARES = 0.8, 0.95
@@ -43,7 +47,9 @@ class Held:
     points: Floats
     """[n, d]"""
     arcs: tuple[Ints, Floats] | None = None
-    """[e, 2] the ties among held nodes as `Graph.arcs` has them, and their weights [e], where they are known."""
+    """[e, 2] the ties among held nodes as `Graph.arcs` has them, and their weights [e], where they
+    are known.
+    """
     popularity: Floats | None = None
     """[n + k] of the held nodes and of the new ones."""
     heights: Floats | None = None
@@ -83,20 +89,27 @@ class _Scored(NamedTuple):
 
     values: Floats
     rates: Floats
-    """The derivative is this times the other point with its signs; in flat space, times the difference."""
+    """The derivative is this times the other point with its signs; in flat space, times the
+    difference.
+    """
 
 
 class Placing:
     """The search for the points of k new nodes."""
 
-    def __init__(self, geometry: Geometry, cooling: Cooling, ties: NewTies, held: Held, seed: int) -> None:
+    def __init__(
+        self, geometry: Geometry, cooling: Cooling, ties: NewTies, held: Held, seed: int
+    ) -> None:
         self.geometry, self.cooling, self.ties, self.held = geometry, cooling, ties, held
         self.rng, radius = np.random.default_rng(seed), geometry.radius
-        self.spread = max(radius * spread_of(held.points / radius, geometry.time_dimensions), 1e-9 * radius)
+        self.spread = max(
+            radius * spread_of(held.points / radius, geometry.time_dimensions), 1e-9 * radius
+        )
         self.signs = np.where(np.arange(held.points.shape[1]) < geometry.time_dimensions, -1.0, 1.0)
         n = ties.n_held
         self.popularity, self.heights = (
-            np.zeros(n + ties.count) if values is None else values for values in (held.popularity, held.heights)
+            np.zeros(n + ties.count) if values is None else values
+            for values in (held.popularity, held.heights)
         )
         self.ways = np.ones(len(ties.ends), dtype=np.int64) if ties.ways is None else ties.ways
         self.counted = ties.weights > 0.0
@@ -121,8 +134,15 @@ class Placing:
                 done = number * _STEPS + step
                 temperature, epsilon = self.cooling(done)
                 if step % _LOOK_EVERY == 0:
-                    near, at_ends = self._near(z, temperature), self._at_held_ends(temperature, epsilon)
-                slope = through_phi(quadric, z, self._slopes(phi(quadric, z), temperature, epsilon, near, at_ends)[1])
+                    near, at_ends = (
+                        self._near(z, temperature),
+                        self._at_held_ends(temperature, epsilon),
+                    )
+                slope = through_phi(
+                    quadric,
+                    z,
+                    self._slopes(phi(quadric, z), temperature, epsilon, near, at_ends)[1],
+                )
                 slopes = _SLOPES * slopes + (1.0 - _SLOPES) * slope
                 squares = _SQUARES * squares + (1.0 - _SQUARES) * np.square(slope)
                 rms = np.sqrt(squares / (1.0 - _SQUARES ** (step + 1)))
@@ -137,7 +157,9 @@ class Placing:
         return np.asarray(z[0])
 
     def _starts(self) -> Floats:
-        """[s, k, d]: the centroid of the neighbours by weight, then places between them and beside."""
+        """[s, k, d]: the centroid of the neighbours by weight, then places between them and
+        beside.
+        """
         count, n = self.ties.count, self.ties.n_held
         starts = np.zeros((_STARTS, count, self.held.points.shape[1]))
         nodes, numbers = self.ties.at_nodes
@@ -166,8 +188,11 @@ class Placing:
             left -= set(ready)
         return starts
 
-    def _distances(self, products: Floats, squares: Floats, epsilon: float) -> tuple[Floats, Floats]:
-        """Smoothed D_γ from scalar products, in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too.
+    def _distances(
+        self, products: Floats, squares: Floats, epsilon: float
+    ) -> tuple[Floats, Floats]:
+        """Smoothed D_γ from scalar products, in flat space from ``squares``, the sums of ⟨x, x⟩ and
+        ⟨y, y⟩, too.
 
         Also its derivative by the products.
         """
@@ -193,7 +218,9 @@ class Placing:
         """What springs add to ties from i to j, or back."""
         if self.held.heights is None:
             return 0.0
-        return np.asarray(self.held.spring * np.square(way * (self.heights[i] - self.heights[j]) - 1.0))
+        return np.asarray(
+            self.held.spring * np.square(way * (self.heights[i] - self.heights[j]) - 1.0)
+        )
 
     def _products(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """⟨x, y⟩ and ⟨x, x⟩ + ⟨y, y⟩ of points [..., d]."""
@@ -206,8 +233,13 @@ class Placing:
             indices = np.broadcast_to(np.arange(n), (starts, count, n))
             counts = np.zeros(indices.shape)
         else:
-            offset, nodes = float(self.rng.random(dtype=np.float32)), max(1, _AT_ONCE // (starts * n))
-            parts = (np.arange(start, min(start + nodes, count)) for start in range(0, count, nodes))
+            offset, nodes = (
+                float(self.rng.random(dtype=np.float32)),
+                max(1, _AT_ONCE // (starts * n)),
+            )
+            parts = (
+                np.arange(start, min(start + nodes, count)) for start in range(0, count, nodes)
+            )
             found = [self._chosen(z, some, temperature, offset) for some in parts]
             indices, counts = (np.concatenate(arrays, 1) for arrays in zip(*found, strict=True))
         tied = np.zeros(indices.shape, dtype=bool)
@@ -215,12 +247,16 @@ class Placing:
         tied[start, self.tied[0][tie], column] = True
         return _Near(indices, self.held.points[indices], counts, tied)
 
-    def _chosen(self, z: Floats, nodes: Ints, temperature: float, offset: float) -> tuple[Ints, Floats]:
-        """Indices and counts [s, b, m] for new nodes [b], one after the other: the nearest, then those drawn.
+    def _chosen(
+        self, z: Floats, nodes: Ints, temperature: float, offset: float
+    ) -> tuple[Ints, Floats]:
+        """Indices and counts [s, b, m] for new nodes [b], one after the other: the nearest, then
+        those drawn.
 
-        Node j of the others is drawn _DRAWN p_j times on average and then stands for 1 / (_DRAWN p_j), so that the mean
-        of the sum over all draws is the sum over all others. Draws are evenly spaced in Σ p from ``offset`` on, which
-        is in [0, 1) with 24 bits: the last is therefore within the sum, too.
+        Node j of the others is drawn _DRAWN p_j times on average and then stands for 1 / (_DRAWN
+        p_j), so that the mean of the sum over all draws is the sum over all others. Draws are
+        evenly spaced in Σ p from ``offset`` on, which is in [0, 1) with 24 bits: the last is
+        therefore within the sum, too.
         """
         n, points = self.ties.n_held, self.held.points
         x = z[:, nodes]
@@ -250,12 +286,19 @@ class Placing:
     def _slopes(
         self, x: Floats, temperature: float, epsilon: float, near: _Near, at_ends: Floats
     ) -> tuple[Floats, Floats]:
-        """[s, t] the loss of every tie, of points [s, k, d], and the gradient [s, k, d] of their sum."""
+        """[s, t] the loss of every tie, of points [s, k, d], and the gradient [s, k, d] of their
+        sum.
+        """
         ties, n, held = self.ties, self.ties.n_held, self.held.points
 
-        def scored(first: Floats, second: Floats, i: Ints, j: Ints, added: Floats | float) -> _Scored:
+        def scored(
+            first: Floats, second: Floats, i: Ints, j: Ints, added: Floats | float
+        ) -> _Scored:
             d, rates = self._distances(*self._products(first, second), epsilon)
-            return _Scored((self.popularity[i] + self.popularity[j] - d - added) / temperature, -rates / temperature)
+            return _Scored(
+                (self.popularity[i] + self.popularity[j] - d - added) / temperature,
+                -rates / temperature,
+            )
 
         new = np.arange(n, n + ties.count)
         added = self._free(new[:, None], near.indices, temperature)
@@ -270,20 +313,31 @@ class Placing:
         among = scored(x[:, i], x[:, j], n + i, n + j, 0.0)
         table = np.full((len(x), ties.count, ties.count), NOTHING)
         table[:, i, j] = table[:, j, i] = among.values
-        of_ties[:, self.to_new] = (table - self._tied(new[:, None], new, 1) / temperature)[:, *self.from_to]
-        table = np.where(self.joined, NOTHING, table - self._free(new[:, None], new, temperature) / temperature)
+        of_ties[:, self.to_new] = (table - self._tied(new[:, None], new, 1) / temperature)[
+            :, *self.from_to
+        ]
+        table = np.where(
+            self.joined, NOTHING, table - self._free(new[:, None], new, temperature) / temperature
+        )
         together = np.logaddexp.reduce(table, 2)
         rest = np.logaddexp(apart, together)
         compared = self.rows.compared(of_ties, rest, at_ends)
         losses = np.logaddexp(0.0, compared.values - of_ties) * self.counted
         # The same way back: what each score adds to the sum of the losses.
-        pulls = np.exp(compared.values - of_ties - np.logaddexp(0.0, compared.values - of_ties)) * self.counted
+        pulls = (
+            np.exp(compared.values - of_ties - np.logaddexp(0.0, compared.values - of_ties))
+            * self.counted
+        )
         by_ties, by_rest = self.rows.pulled(compared, pulls)
         by_ties -= pulls
         by_free = np.where(
-            near.tied, 0.0, (by_rest * np.exp(apart - rest))[:, :, None] * np.exp(others - apart[:, :, None])
+            near.tied,
+            0.0,
+            (by_rest * np.exp(apart - rest))[:, :, None] * np.exp(others - apart[:, :, None]),
         )
-        by_table = (by_rest * np.exp(together - rest))[:, :, None] * np.exp(table - together[:, :, None])
+        by_table = (by_rest * np.exp(together - rest))[:, :, None] * np.exp(
+            table - together[:, :, None]
+        )
         by_table[:, self.joined] = 0.0
         add(by_table, (slice(None), *self.from_to), by_ties[:, self.to_new])
         gradient = self._pulled(by_free * free.rates, x[:, :, None, :], near.points).sum(2)
@@ -295,12 +349,16 @@ class Placing:
         return losses, gradient
 
     def _pulled(self, pulls: Floats, own: Floats, other: Floats) -> Floats:
-        """What ``pulls`` [...] by scalar products make of points [..., d]; in flat space also by squares."""
+        """What ``pulls`` [...] by scalar products make of points [..., d]; in flat space also by
+        squares.
+        """
         towards = other - own if self.geometry.is_flat else other * self.signs
         return np.asarray(pulls[..., None] * towards)
 
     def _at_held_ends(self, temperature: float, epsilon: float) -> Floats:
-        """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
+        """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours
+        are known.
+        """
         found = np.full(len(self.ties.ends), NOTHING)
         n, rows, points = self.ties.n_held, max(1, _AT_ONCE // self.ties.n_held), self.held.points
         for start in range(0, len(self.to_held) if self._not_weaker else 0, rows):
@@ -316,9 +374,11 @@ class Placing:
 
     @cached_property
     def _not_weaker(self) -> dict[int, Ints]:
-        """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node.
+        """[2, e] what a tie to a held node is not compared with there: its number among these, and
+        the other node.
 
-        In a directed graph of pairs that lead from there and, at -1, to there; nothing where ties are not known.
+        In a directed graph of pairs that lead from there and, at -1, to there; nothing where ties
+        are not known.
         """
         made: dict[int, Ints] = {}
         if self.held.arcs is None:
@@ -331,6 +391,9 @@ class Placing:
             ties = np.repeat(np.arange(len(ends)), last - first)
             found = np.arange(len(ties)) + np.repeat(last - np.cumsum(last - first), last - first)
             kept = weights[order][found] >= own[ties] * (1.0 - ROUNDING)
-            numbers, others = np.append(ties[kept], np.arange(len(ends))), np.append(there[found][kept], ends)
+            numbers, others = (
+                np.append(ties[kept], np.arange(len(ends))),
+                np.append(there[found][kept], ends),
+            )
             made[way] = np.stack((numbers, others))
         return made

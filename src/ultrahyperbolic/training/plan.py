@@ -1,4 +1,6 @@
-"""What a user asks, as typed data: the one thing that ``embed``, the command and scikit-learn all carry out."""
+"""What a user asks, as typed data: the one thing that ``embed``, the command and scikit-learn all
+carry out.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from .method import has_popularity, in_units_of_radius, moved_share, recipe, usu
 from .presets import PRESETS
 from .selection import BY
 
-# A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
+# A finish that converges takes most of the time of a short training. So much of it tells geometries
+# apart.
 _BRIEF_FINISH = 0.05
 # The options that name a geometry.
 _LOCATING = ("p", "q", "dim", "flat", "signature", "product", "beta", "by")
@@ -41,29 +44,44 @@ class Plan:
 
     @classmethod
     def of(cls, old: Embedding | None = None, **options: Unpack[Options]) -> Plan:
-        """The plan of the options of `embed`; ``ValueError`` or ``TypeError`` where they contradict each other."""
+        """The plan of the options of `embed`; ``ValueError`` or ``TypeError`` where they contradict
+        each other.
+        """
         asked = complete(options)
-        named: Settings = {name: value for name, value in asked.items() if name in _LOCATING and name != "by"}
-        return cls(geometry_of(**named, old=None if old is None else earlier_geometry(old)), asked, old)
+        named: Settings = {
+            name: value for name, value in asked.items() if name in _LOCATING and name != "by"
+        }
+        return cls(
+            geometry_of(**named, old=None if old is None else earlier_geometry(old)), asked, old
+        )
 
     def __post_init__(self) -> None:
         preset, time_limit = self.asked["preset"], self.asked["time_limit"]
         if preset not in (None, *PRESETS):
-            raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
+            raise ValueError(
+                f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}"
+            )
         seeds = check_count("seeds", self.asked["seeds"], 1)
         object.__setattr__(self, "asked", self.asked | {"seeds": seeds})
         check_choice("by", self.asked["by"], BY)
         if self.old is not None and (preset is not None or seeds > 1):
             what = "preset" if preset is not None else "seeds"
             raise ValueError(
-                f"continuing from an earlier embedding fixes the start, and {what} asks for others: "
+                f"continuing from an earlier embedding fixes the start, and {what} asks for "
+                "others: "
                 f"leave {what} out, or embed anew"
             )
-        if isinstance(self.where, ProductGeometry):  # for which there is no recipe of the paper, and only torch
+        if isinstance(
+            self.where, ProductGeometry
+        ):  # for which there is no recipe of the paper, and only torch
             if preset is not None:
-                raise ValueError(f"preset {preset!r} is for one geometry: leave it out with a product")
+                raise ValueError(
+                    f"preset {preset!r} is for one geometry: leave it out with a product"
+                )
             if (backend := self.asked["backend"]) not in ("auto", "reference"):
-                raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
+                raise ValueError(
+                    f"backend {backend!r} cannot train products of geometries: use 'reference'"
+                )
         if time_limit is not None:
             check_positive("time_limit", time_limit)
         TrainingConfig(**self.settings)  # which checks them, before a graph is read
@@ -76,14 +94,22 @@ class Plan:
     def machine(self) -> Machine:
         """Where to compute, as asked."""
         asked = self.asked
-        backend: Backend = "reference" if isinstance(self.where, ProductGeometry) else asked["backend"]
+        backend: Backend = (
+            "reference" if isinstance(self.where, ProductGeometry) else asked["backend"]
+        )
         return Machine(asked["device"], backend, asked["threads"], asked["precision"])
 
     @property
     def settings(self) -> Settings:
-        """The options that are settings of a training, where they were given: they win over what the method sets."""
+        """The options that are settings of a training, where they were given: they win over what
+        the method sets.
+        """
         fields = {field.name for field in dataclasses.fields(TrainingConfig)}
-        named = {name: value for name, value in self.asked.items() if name in fields and value is not None}
+        named = {
+            name: value
+            for name, value in self.asked.items()
+            if name in fields and value is not None
+        }
         found = {name: value for name, value in named.items() if name not in _LOCATING}
         for name in ("temperature", "epsilon", "max_step"):
             if isinstance(value := found.get(name), float | int):
@@ -99,15 +125,22 @@ class Plan:
         if config.flat is not None:
             where = {"dim": config.flat, "flat": True}
         usual: Settings = {**complete({}), "beta": -1.0}
-        given: Settings = {name: value for name, value in self.asked.items() if name not in _LOCATING}
+        given: Settings = {
+            name: value for name, value in self.asked.items() if name not in _LOCATING
+        }
         del given["time_limit"]
         said = where | given | {"seed": self.asked["seed"]}
-        kept = {name: value for name, value in said.items() if name == "seed" or value not in (usual[name], None)}
+        kept = {
+            name: value
+            for name, value in said.items()
+            if name == "seed" or value not in (usual[name], None)
+        }
         return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen.
+    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that
+    can be chosen.
 
     What is wrong with all that are curved is raised.
     """
@@ -126,15 +159,22 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     return made
 
 
-def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = False) -> TrainingConfig:
-    """The training of the first seed in a geometry; with ``everywhere`` all geometries are sampled alike."""
+def _configure(
+    plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = False
+) -> TrainingConfig:
+    """The training of the first seed in a geometry; with ``everywhere`` all geometries are sampled
+    alike.
+    """
     problem = outlined(plan, where, graph)
     machine = resolve(plan.machine, graph.n_nodes, problem)
     if (preset := plan.asked["preset"]) is not None:
         usual = PRESETS[preset](weighted=len(graph.capacities) > 1, q=where.q)
     else:
         iterations = usual_iterations(graph, machine)
-        usual = {"iterations": iterations if plan.old is None else fewer(iterations), "stop": "converged"}
+        usual = {
+            "iterations": iterations if plan.old is None else fewer(iterations),
+            "stop": "converged",
+        }
     config = TrainingConfig(**{**usual, **plan.settings, **located_in(where)})
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if preset is not None:
@@ -145,12 +185,16 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     if machine.backend == "sampled":
         whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
         made = recipe(config, graph, everywhere=True, popularity=popularity, moved=moved)
-        made = replace(made, step_back=False, centrality=0.0)  # losses are too noisy to take steps back by
+        made = replace(
+            made, step_back=False, centrality=0.0
+        )  # losses are too noisy to take steps back by
     else:
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
-        made = made if made.parts == 1 else replace(made, keep="last")  # losses of parts do not compare
+        made = (
+            made if made.parts == 1 else replace(made, keep="last")
+        )  # losses of parts do not compare
     made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)
@@ -160,7 +204,9 @@ def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     """What engines must know for a plan, without the edges."""
     config = TrainingConfig(**{**plan.settings, **located_in(where)})
     heights = np.zeros(graph.n_nodes) if graph.is_directed else None
-    pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
+    pairs = RankedPairs(
+        graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights
+    )
     popular = plan.asked["preset"] is None and has_popularity(where, plan.asked["popularity"])
     check_directed(pairs, [replace(config, popularity=popular).spec()])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")

@@ -10,18 +10,34 @@ from .config import Settings
 # What the text says beside what the scripts did; the scripts made the tables.
 DIFFERENCES = (
     ("start", "every coordinate perturbed in ±0.1", "x_0 kept at 1, the others perturbed in ±0.1"),
-    ("step", "1e-6 throughout", "1e-6, times 0.2 once the loss is below 400 (unweighted: 0.5 below 100)"),
+    (
+        "step",
+        "1e-6 throughout",
+        "1e-6, times 0.2 once the loss is below 400 (unweighted: 0.5 below 100)",
+    ),
     ("kept", "the last representation", "the best seen, looked at every 20 iterations"),
     ("cone", "D_γ everywhere", "2|1 + ⟨x, y⟩| where |1 + ⟨x, y⟩| < 1e-5"),
     ("hyperbolic and spherical", "χ", "the Riemannian gradient (the same as χ for the sphere)"),
-    ("flat", "Euclidean distance", "squared distance; x_0 starts at 1 for all, feels no force, and R⁴ is R³ in effect"),
+    (
+        "flat",
+        "Euclidean distance",
+        "squared distance; x_0 starts at 1 for all, feels no force, and R⁴ is R³ in effect",
+    ),
 )
 # The same for the co-authors. Only what differs from the karate club is said again.
 COAUTHOR_DIFFERENCES = (
     ("temperature", "1e-5", "1e-4"),
     ("step", "1e-8 throughout", "1e-8, times 0.5 once the loss is below 50,000"),
-    *(line for line in DIFFERENCES if line[0] in ("start", "kept", "cone", "hyperbolic and spherical")),
-    ("flat", "Euclidean distance", "squared distance; x_0 starts at 1 for all and feels no force: a dimension is lost"),
+    *(
+        line
+        for line in DIFFERENCES
+        if line[0] in ("start", "kept", "cone", "hyperbolic and spherical")
+    ),
+    (
+        "flat",
+        "Euclidean distance",
+        "squared distance; x_0 starts at 1 for all and feels no force: a dimension is lost",
+    ),
 )
 
 
@@ -45,7 +61,9 @@ def settings(*, weighted: bool, q: int | None) -> Settings:
 
 
 def text_settings(*, weighted: bool, q: int | None) -> Settings:
-    """The settings of the paper's text: one step and one distance for all; ``q`` is None for flat space."""
+    """The settings of the paper's text: one step and one distance for all; ``q`` is None for flat
+    space.
+    """
     return {
         **settings(weighted=weighted, q=q),
         "preset": "paper-text",
@@ -62,8 +80,8 @@ def text_settings(*, weighted: bool, q: int | None) -> Settings:
 def coauthor_settings(*, q: int | None) -> Settings:
     """The training settings of the authors' NIPS scripts; ``q`` is None for flat space.
 
-    One thing is ours: a run that was thrown off goes back to its best points with half the step. On the exact loss
-    about one run in three is thrown off, and none finds its way back by itself.
+    One thing is ours: a run that was thrown off goes back to its best points with half the step. On
+    the exact loss about one run in three is thrown off, and none finds its way back by itself.
     """
     return {
         **settings(weighted=True, q=q),
@@ -79,9 +97,17 @@ PRESETS: dict[Preset, Callable[..., Settings]] = {"paper": settings, "paper-text
 
 
 def differences(preset: Preset) -> list[str]:
-    """What a preset does otherwise than its sibling, a line each; the first says which it follows."""
+    """What a preset does otherwise than its sibling, a line each; the first says which it
+    follows.
+    """
     if preset == "paper":
-        first, form = "preset paper follows the authors' scripts; their text differs:", "{0}: {2} (text: {1})"
+        first, form = (
+            "preset paper follows the authors' scripts; their text differs:",
+            "{0}: {2} (text: {1})",
+        )
     else:
-        first, form = "preset paper-text follows the paper's text; the authors' scripts differ:", "{}: {} (scripts: {})"
+        first, form = (
+            "preset paper-text follows the paper's text; the authors' scripts differ:",
+            "{}: {} (scripts: {})",
+        )
     return [first, *(form.format(*line) for line in DIFFERENCES)]

@@ -1,7 +1,7 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-All geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving). Of
-a large graph that is done for the ties among some of its nodes.
+All geometries are trained for a twelfth of the iterations, the better half again for a sixth
+(successive halving). Of a large graph that is done for the ties among some of its nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from typing import Literal, Unpack
 import numpy as np
 
 from ..checks import check_count, is_number
-from ..evaluation import SAMPLED_NODES, HeldOut, TriadicClosure, hold_out_edges, link_prediction, triadic_closure
+from ..evaluation import (
+    SAMPLED_NODES,
+    HeldOut,
+    TriadicClosure,
+    hold_out_edges,
+    link_prediction,
+    triadic_closure,
+)
 from ..evaluation.closure import sampled_closure
 from ..graph import Graph
 from ..graph.ids import NodeIds
@@ -34,7 +41,8 @@ from .train import with_pair_measures
 
 log = logging.getLogger(__name__)
 
-# Of a larger graph geometries are compared on this many of its nodes, found by a walk that starts anew at this rate.
+# Of a larger graph geometries are compared on this many of its nodes, found by a walk that starts
+# anew at this rate.
 _NODES, _ANEW = 5_000, 0.15
 # Below this many edges none can be spared.
 _FEWEST_EDGES = 20
@@ -42,7 +50,8 @@ _FEWEST_EDGES = 20
 _ROUNDS = (12, 6)
 # How many starts where it is not said: what is held out varies more.
 _SEEDS: dict[By, int] = {"graph": 1, "links": 5}
-# Pairs without an edge that held-out edges are compared with where there are too many to look at all.
+# Pairs without an edge that held-out edges are compared with where there are too many to look at
+# all.
 _NEGATIVES = 1_000_000
 
 
@@ -60,29 +69,30 @@ def select(
 ) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
 
-    With one dimension, one seed and ``by="graph"`` this names the geometry that ``embed(graph, dim=)`` takes.
+    With one dimension, one seed and ``by="graph"`` this names the geometry that ``embed(graph,
+    dim=)`` takes.
 
     Parameters
     ----------
     graph
         Anything `embed` takes.
     dim : int or several
-        Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
-        hold out edges.
+        Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to
+        compare dimensions, hold out edges.
     seeds : int, optional
-        How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
-        differences to the winner have a standard error.
+        How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``.
+        With 2 or more, differences to the winner have a standard error.
     iterations : int, optional
-        Of the training to choose for, by default those of `embed`. The first comparisons take a twelfth of them,
-        the last a sixth.
+        Of the training to choose for, by default those of `embed`. The first comparisons take a
+        twelfth of them, the last a sixth.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
     quiet, weight, directed
         As for `embed`.
     options
-        ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``, ``precision`` and
-        ``time_limit``, as for `embed`. With a limit trainings are shorter, and further seeds and the second round may
-        be left out.
+        ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``,
+        ``precision`` and ``time_limit``, as for `embed`. With a limit trainings are shorter, and
+        further seeds and the second round may be left out.
 
     Returns
     -------
@@ -93,12 +103,14 @@ def select(
     >>> from ultrahyperbolic import datasets
     >>> found = select(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
     >>> len(found.rows), sorted(found.prior)
-    (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
+    (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia',
+    'transitivity'])
     """
     given = without_goal(options)
     if other := sorted(set(given) - set(Compared.__annotations__)):
         raise TypeError(
-            f"select has no option {other[0]!r}; beside its own it takes {', '.join(Compared.__annotations__)}"
+            f"select has no option {other[0]!r}; beside its own it takes "
+            f"{', '.join(Compared.__annotations__)}"
         )
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
     beta = given.get("beta")
@@ -108,21 +120,31 @@ def select(
 
 
 def choose(execution: Execution) -> None:
-    """Choose the geometry of an execution where that was left open; of a time limit, half is for this."""
+    """Choose the geometry of an execution where that was left open; of a time limit, half is for
+    this.
+    """
     if isinstance(execution.plan.where, Choice):
         limit = execution.plan.asked["time_limit"]
         execution.choose(_Comparison(execution, None if limit is None else limit / 2).run())
 
 
 class _Comparison:
-    """Trainings of several geometries, short ones first, of which the weaker half is dropped again and again."""
+    """Trainings of several geometries, short ones first, of which the weaker half is dropped again
+    and again.
+    """
 
     def __init__(
-        self, execution: Execution, time_limit: float | None, seeds: int | None = None, held_out: float = 0.1
+        self,
+        execution: Execution,
+        time_limit: float | None,
+        seeds: int | None = None,
+        held_out: float = 0.1,
     ) -> None:
         plan, graph = execution.asked, walked(execution.graph)
         if graph is not execution.graph and not execution.quiet:
-            log.warning(f"geometries are compared on {graph.n_nodes:,} of {execution.graph.n_nodes:,} nodes")
+            log.warning(
+                f"geometries are compared on {graph.n_nodes:,} of {execution.graph.n_nodes:,} nodes"
+            )
         count = _SEEDS[plan.asked["by"]] if seeds is None else check_count("seeds", seeds, 1)
         if not (is_number(held_out) and 0.0 < held_out < 1.0):
             raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
@@ -146,7 +168,8 @@ class _Comparison:
             )
         if self.graph.n_edges == math.comb(self.graph.n_nodes, 2):
             raise ValueError(
-                "by = 'links' compares held-out ties with pairs that have none, and here every pair has one: "
+                "by = 'links' compares held-out ties with pairs that have none, and here every "
+                "pair has one: "
                 "compare by 'graph'"
             )
         return [hold_out_edges(self.graph, held_out, start) for start in self.starts]
@@ -154,10 +177,16 @@ class _Comparison:
     @property
     def _left(self) -> float:
         """Seconds."""
-        return math.inf if self.time_limit is None else self.time_limit - (time.monotonic() - self.began)
+        return (
+            math.inf
+            if self.time_limit is None
+            else self.time_limit - (time.monotonic() - self.began)
+        )
 
     def run(self) -> Selection:
-        """Compare them; beyond the first start of the first round, what there is no time for is left out."""
+        """Compare them; beyond the first start of the first round, what there is no time for is
+        left out.
+        """
         hints = prior(self.whole)
         rounds: list[dict[Geometry, Row]] = []
         alive, dropped = list(self.geometries), list[Geometry]()
@@ -183,12 +212,28 @@ class _Comparison:
         near = [row.geometry.name for row in rows[1:] if row.is_near]
         return Selection(rows, near, hints, time.monotonic() - self.began, self.plan.asked["by"])
 
-    def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
+    def _train(
+        self,
+        rows: dict[Geometry, Row],
+        length: int,
+        start: int,
+        split: HeldOut | None,
+        seconds: float,
+    ) -> None:
         """Train and measure each geometry within some seconds, and write down how it did."""
         graph = self.graph if split is None else split.graph
-        # How long it takes to measure is not known the first time: half of the time is kept for it, and never more.
-        limit = None if self.time_limit is None else max(seconds - min(self.measuring * len(rows), seconds / 2), 1e-3)
-        kept: Settings = {name: value for name, value in self.plan.asked.items() if name in Compared.__annotations__}
+        # How long it takes to measure is not known the first time: half of the time is kept for it,
+        # and never more.
+        limit = (
+            None
+            if self.time_limit is None
+            else max(seconds - min(self.measuring * len(rows), seconds / 2), 1e-3)
+        )
+        kept: Settings = {
+            name: value
+            for name, value in self.plan.asked.items()
+            if name in Compared.__annotations__
+        }
         asked = complete({**kept, "iterations": length, "seed": start, "time_limit": limit})
         execution = Execution(Plan(Choice(tuple(rows)), asked), graph)
         try:
@@ -196,27 +241,43 @@ class _Comparison:
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
         device, began = execution.machine.device, time.monotonic()
-        for row, config, embedding in zip(rows.values(), execution.configs, embeddings, strict=True):
+        for row, config, embedding in zip(
+            rows.values(), execution.configs, embeddings, strict=True
+        ):
             result = embedding.record.result
-            performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
+            performed = (
+                result.iterations
+                if embedding.record.unfinished and result is not None
+                else config.iterations
+            )
             row.iterations = min(row.iterations, performed)
-            measures = dict(with_pair_measures(graph, embedding, quiet=True, device=device).record.measures)
+            measures = dict(
+                with_pair_measures(graph, embedding, quiet=True, device=device).record.measures
+            )
             row.measures.append(measures)
             if split is None:
                 row.scores.append(score(measures))
             else:
-                negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
+                negatives: int | Literal["all"] = (
+                    _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
+                )
                 auc = link_prediction(
-                    self.graph, embedding.points, embedding.space, split.edges, negatives=negatives,
+                    self.graph,
+                    embedding.points,
+                    embedding.space,
+                    split.edges,
+                    negatives=negatives,
                     popularity=embedding.popularity,
-                ).auc  # fmt: skip
+                ).auc
                 row.scores.append(0.0 if math.isnan(auc) else auc)
                 row.held_out.append(1.0 - row.scores[-1])
         self.measuring = (time.monotonic() - began) / len(rows)
 
 
 def walked(graph: Graph, count: int = _NODES) -> Graph:
-    """The ties among ``count`` nodes that a random walk meets; the graph itself where it has no more."""
+    """The ties among ``count`` nodes that a random walk meets; the graph itself where it has no
+    more.
+    """
     if graph.n_nodes <= count or (tied := int((graph.degree > 0).sum())) <= count:
         return graph
     ordered, rng = graph.reordered(graph.node_order), np.random.default_rng(0)
@@ -232,7 +293,12 @@ def walked(graph: Graph, count: int = _NODES) -> Graph:
         met[node] = True
     kept, row = met[ordered.edges].all(1), np.cumsum(met) - 1
     ways = None if ordered.directions is None else ordered.directions[kept]
-    return type(graph)(NodeIds(range(row[-1] + 1)), row[ordered.edges[kept]], ordered.weights[kept], directions=ways)
+    return type(graph)(
+        NodeIds(range(row[-1] + 1)),
+        row[ordered.edges[kept]],
+        ordered.weights[kept],
+        directions=ways,
+    )
 
 
 def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) -> list[Row]:
@@ -250,18 +316,25 @@ def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) 
 def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
     """What the graph alone hints at.
 
-    ``gromov_delta`` is the largest of the four-point δ of sampled quadruples of nodes, in hops; ``relative_delta`` is
-    2δ over the diameter, 0 for a tree and at most 1; ``time_inertia`` the share of the spectrum of the spectral start,
-    beyond its first eigenvalue, that asks for further time dimensions. ``transitivity`` and ``open_wedges`` are those
-    of `triadic_closure`, and 0 in a graph without a wedge.
+    ``gromov_delta`` is the largest of the four-point δ of sampled quadruples of nodes, in hops;
+    ``relative_delta`` is 2δ over the diameter, 0 for a tree and at most 1; ``time_inertia`` the
+    share of the spectrum of the spectral start, beyond its first eigenvalue, that asks for further
+    time dimensions. ``transitivity`` and ``open_wedges`` are those of `triadic_closure`, and 0 in a
+    graph without a wedge.
     """
-    closure = sampled_closure(graph) if graph.n_nodes > SAMPLED_NODES else triadic_closure(graph)._asdict()
+    closure = (
+        sampled_closure(graph)
+        if graph.n_nodes > SAMPLED_NODES
+        else triadic_closure(graph)._asdict()
+    )
     spectral = SpectralStart(graph)
     hops, rows = spectral.hops
     rng = np.random.default_rng(seed)
     among = hops[rows].astype(np.float64)
     a, b, c, d = rng.integers(0, len(rows), (4, samples))
-    sums = np.sort([among[a, b] + among[c, d], among[a, c] + among[b, d], among[a, d] + among[b, c]], axis=0)
+    sums = np.sort(
+        [among[a, b] + among[c, d], among[a, c] + among[b, d], among[a, d] + among[b, c]], axis=0
+    )
     delta = float((sums[2] - sums[1]).max(initial=0.0)) / 2.0
     diameter = float(hops.max(initial=0))
     values = spectral.hyperbolic.values
@@ -272,5 +345,8 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
         "gromov_delta": delta,
         "relative_delta": 2.0 * delta / diameter if diameter else 0.0,
         "time_inertia": float(max(negative, 0.0) / beyond) if beyond > 0.0 else 0.0,
-        **{name: 0.0 if math.isnan(share := closure.get(name, 0.0)) else share for name in TriadicClosure._fields},
+        **{
+            name: 0.0 if math.isnan(share := closure.get(name, 0.0)) else share
+            for name in TriadicClosure._fields
+        },
     }

@@ -26,11 +26,17 @@ class Row:
     geometry: Geometry
     iterations: int = 0
     scores: list[float] = field(default_factory=list)
-    """What decides, the higher the better: `score` of its measures, or the share of held-out edges that are closer."""
+    """What decides, the higher the better: `score` of its measures, or the share of held-out edges
+    that are closer.
+    """
     measures: list[dict[str, float]] = field(default_factory=list)
-    """Those of the pairs, of the edges it was trained on; of a large graph, estimated from samples."""
+    """Those of the pairs, of the edges it was trained on; of a large graph, estimated from
+    samples.
+    """
     held_out: list[float] = field(default_factory=list)
-    """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none was held out."""
+    """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none
+    was held out.
+    """
     kept: bool = True
     """Whether it was among the last."""
     differences: list[float] = field(default_factory=list)
@@ -70,7 +76,11 @@ class Row:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data: means over the seeds, with standard deviations (n - 1) as ``spread``."""
-        violated = [found["violated_orders_all"] for found in self.measures if "violated_orders_all" in found]
+        violated = [
+            found["violated_orders_all"]
+            for found in self.measures
+            if "violated_orders_all" in found
+        ]
         found: dict[str, Json] = {
             "geometry": self.geometry.name,
             "p": self.geometry.p,
@@ -81,7 +91,11 @@ class Row:
             "kept": self.kept,
             **{name: self.mean(name) for name in ("map", "tie_order")},
         }
-        for name, values in (("score", self.scores), ("violated_orders", violated), ("held_out", self.held_out)):
+        for name, values in (
+            ("score", self.scores),
+            ("violated_orders", violated),
+            ("held_out", self.held_out),
+        ):
             found[name] = fmean(values) if values else None
             found[f"{name}_spread"] = stdev(values) if len(values) > 1 else None
         return found | {"difference": self.difference, "difference_error": self.difference_error}
@@ -94,7 +108,8 @@ class Selection:
     rows: list[Row]
     """The best first; those dropped early after those that were not."""
     within_noise: list[str]
-    """Geometries within two standard errors of the winner over the seeds; none with one seed, which cannot tell.
+    """Geometries within two standard errors of the winner over the seeds; none with one seed, which
+    cannot tell.
 
     A description of these seeds, not a test: few seeds give a rough standard error.
     """
@@ -146,7 +161,9 @@ class Selection:
             self.score_name: f"{row.score:.4f}",
             **{head: "-" if mean is None else f"{mean:.3f}" for head, mean in means.items()},
             "violated orders": "-" if violated is None else f"{100 * violated:.2f} %",
-            "difference to the winner": "" if row is self.rows[0] else f"{row.difference:+.4f}{around}",
+            "difference to the winner": ""
+            if row is self.rows[0]
+            else f"{row.difference:+.4f}{around}",
             "iterations": str(row.iterations),
             "": "" if row.kept else "dropped early",
         }
@@ -155,11 +172,22 @@ class Selection:
         """What a notebook shows: the geometries, best first."""
         heads = ("geometry", *self.cells(self.rows[0]))
         rows = [(row.geometry.markup, *self.cells(row).values()) for row in self.rows]
-        note = "" if self.seeds > 1 else "One seed cannot tell how much of a difference is noise: try seeds=5."
+        note = (
+            ""
+            if self.seeds > 1
+            else "One seed cannot tell how much of a difference is noise: try seeds=5."
+        )
         if self.within_noise:
-            note = f"Within two standard errors of the best: {escape(', '.join(self.within_noise))}."
-        return f"<div>{html_table(f'Best geometry: {self.best.markup}', rows, heads)}<div>{note}</div></div>"
+            note = (
+                f"Within two standard errors of the best: {escape(', '.join(self.within_noise))}."
+            )
+        table = html_table(f"Best geometry: {self.best.markup}", rows, heads)
+        return f"<div>{table}<div>{note}</div></div>"
 
     def __repr__(self) -> str:
-        near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""
+        near = (
+            f"; within two standard errors: {', '.join(self.within_noise)}"
+            if self.within_noise
+            else ""
+        )
         return f"Selection({self.best.name} of {len(self.rows)} geometries{near})"

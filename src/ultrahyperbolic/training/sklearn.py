@@ -19,25 +19,29 @@ from ..options import Options, complete, described, takes_options, without_goal
 from .embed import embed
 from .inputs import Weight, find_graph
 
-# What decides the geometry beside p and q, and what it is if nothing does: features need more room than a map.
+# What decides the geometry beside p and q, and what it is if nothing does: features need more room
+# than a map.
 _GEOMETRY = ("signature", "dim", "flat", "product", "preset")
 _DEFAULT_GEOMETRY = {"p": 8, "q": 8}
 
 
 class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Embed the nodes of a graph, given by its adjacency matrix of tie strengths or as a networkx graph.
+    """Embed the nodes of a graph, given by its adjacency matrix of tie strengths or as a networkx
+    graph.
 
-    It works as a step of a pipeline: ``fit_transform`` gives features of the nodes, ``transform`` those of the graph
-    it was fitted to, or of new nodes. All settings have the names they have in `ultrahyperbolic.embed`, which
-    explains them. One default is made for classifiers: the geometry Q^(8,8).
+    It works as a step of a pipeline: ``fit_transform`` gives features of the nodes, ``transform``
+    those of the graph it was fitted to, or of new nodes. All settings have the names they have in
+    `ultrahyperbolic.embed`, which explains them. One default is made for classifiers: the geometry
+    Q^(8,8).
 
     Parameters
     ----------
     **options
         Those of `ultrahyperbolic.options.Options`.
     n_features : int, default 256
-        How many landmarks: the features of a node are the roots of its distances to them, and its popularity, as of
-        `Embedding.features`. 0: the features are the points themselves, with as many coordinates as the space has.
+        How many landmarks: the features of a node are the roots of its distances to them, and its
+        popularity, as of `Embedding.features`. 0: the features are the points themselves, with as
+        many coordinates as the space has.
     weight : str or False, optional
         Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
     directed : bool
@@ -75,7 +79,12 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         **options: Unpack[Options],
     ) -> None:
         given: dict[str, object] = {"p": p, "q": q, "n_features": n_features}
-        given |= {"weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
+        given |= {
+            "weight": weight,
+            "directed": directed,
+            "seed": seed,
+            "random_state": random_state,
+        }
         for name, value in (complete(without_goal(options)) | given).items():
             setattr(self, name, value)
 
@@ -92,8 +101,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Parameters
         ----------
         X
-            The adjacency matrix [n, n], dense, sparse or a data frame, whose columns then name the nodes; or a networkx
-            graph, a `Graph`, a file, or the name of a data set.
+            The adjacency matrix [n, n], dense, sparse or a data frame, whose columns then name the
+            nodes; or a networkx graph, a `Graph`, a file, or the name of a data set.
         y
             Ignored.
         """
@@ -118,13 +127,15 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self.fit(X, y).features_
 
     def transform(self, X: Any) -> Floats:
-        """The features of the graph this was fitted to, or of new nodes, which are placed by their ties.
+        """The features of the graph this was fitted to, or of new nodes, which are placed by their
+        ties.
 
         Parameters
         ----------
         X
-            What `fit` was given; or the ties [m, n] of m new nodes to the n fitted ones, one row per new node; or
-            a networkx graph, or pairs or triples, with the ties of new nodes to fitted ones.
+            What `fit` was given; or the ties [m, n] of m new nodes to the n fitted ones, one row
+            per new node; or a networkx graph, or pairs or triples, with the ties of new nodes to
+            fitted ones.
         """
         check_is_fitted(self)
         if _is_graph(X) or (isinstance(X, list) and X and isinstance(X[0], tuple)):
@@ -135,24 +146,35 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         check_non_negative(matrix, type(self).__name__)
         square = matrix.shape[0] == matrix.shape[1]
-        if square and _of_matrix(matrix, list(self.result_.ids), directed=self.directed) == self.result_.graph:
+        if (
+            square
+            and _of_matrix(matrix, list(self.result_.ids), directed=self.directed)
+            == self.result_.graph
+        ):
             return self.features_.copy()
         rows, columns = matrix.nonzero()
         if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
             raise ValueError(
-                f"row {alone[0]} of X (from 0) has no ties to the fitted nodes ({len(alone)} such), so nothing says "
+                f"row {alone[0]} of X (from 0) has no ties to the fitted nodes ({len(alone)} "
+                "such), so nothing says "
                 "where its node lies: give it one, or leave the row out"
             )
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
         known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]
         entries = zip(rows.tolist(), columns.tolist(), values, strict=True)
-        return self._placed([(new[row], known[column], value) for row, column, value in entries], new)
+        return self._placed(
+            [(new[row], known[column], value) for row, column, value in entries], new
+        )
 
     def _placed(self, ties: object, order: Sequence[Hashable] | None = None) -> Floats:
         """The features of new nodes, in an order of their ids where one is given."""
         found = self.result_.transform(ties)
         rows = slice(None) if order is None else [found.index(node) for node in order]
-        values = found.points if not self.n_features else self.result_.features(self.n_features, of=found)
+        values = (
+            found.points
+            if not self.n_features
+            else self.result_.features(self.n_features, of=found)
+        )
         return np.array(values[rows])
 
     def _graph(self, X: Any) -> Graph:
@@ -183,7 +205,11 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 def _is_graph(X: object) -> bool:
     """Whether it is a graph by itself, and not a matrix."""
     library = type(X).__module__.partition(".")[0]
-    return isinstance(X, Graph | str | os.PathLike) or library in ("networkx", "igraph", "torch_geometric")
+    return isinstance(X, Graph | str | os.PathLike) or library in (
+        "networkx",
+        "igraph",
+        "torch_geometric",
+    )
 
 
 def _of_matrix(X: Any, ids: Sequence[Hashable] | None, *, directed: bool = False) -> Graph:

@@ -1,9 +1,11 @@
-"""Where a training starts: the paper's points near the pole, or an eigendecomposition of the graph's hops.
+"""Where a training starts: the paper's points near the pole, or an eigendecomposition of the
+graph's hops.
 
-Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
-coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
-Central nodes are then drawn in towards the middle of their component: hubs have hops of like length to everybody,
-which a few eigenpairs do not show, and what starts far out seldom comes in.
+Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones
+the space coordinates. Large graphs have hops from some landmarks only, and every node is placed by
+its products with those. Central nodes are then drawn in towards the middle of their component: hubs
+have hops of like length to everybody, which a few eigenpairs do not show, and what starts far out
+seldom comes in.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ from ..graph.hops import SEARCH_BYTES, WORD, hops_from
 from ..rounding import cosh_of_root
 from ..spaces import Geometry
 
-# Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
-# where the table of hops would exceed _ENTRIES.
+# Hops are measured from every node, or from this many landmarks where there are more; from fewer,
+# down to _FEWEST, where the table of hops would exceed _ENTRIES.
 _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 # Nodes that are placed at once by a spectrum, and by their neighbours.
 _ROWS, _AMONG_NEIGHBORS = 4096, 512
-# How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
+# How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at
+# most half a turn.
 _REACH = 1.5
 # Decimals of the mean resistance that are kept: further ones could differ between processors.
 _DIGITS = 6
@@ -56,7 +59,9 @@ class SpectralStart:
     def __call__(self, geometry: Geometry, seed: int, scale: float = 1.0) -> Floats:
         """[n, d] points of a geometry; ``scale`` draws them together, towards the pole."""
         if len(geometry.parts) > 1:
-            return np.concatenate([self(part, seed + k, scale) for k, part in enumerate(geometry.parts)], axis=1)
+            return np.concatenate(
+                [self(part, seed + k, scale) for k, part in enumerate(geometry.parts)], axis=1
+            )
         (geometry,) = geometry.parts
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
@@ -77,11 +82,15 @@ class SpectralStart:
         nowhere = length[:, 0] < 1e-9
         points[nowhere, 0], length[nowhere] = 1.0, 1.0
         # φ: the time part rescaled onto the manifold.
-        points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
+        points[:, :time] *= (
+            np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
+        )
         return np.asarray(geometry.radius * points)
 
     def _between_neighbors(self, places: Floats) -> Floats:
-        """Places [n, k]; where landmarks are few, each the mean over a node and its neighbours, as widely spread."""
+        """Places [n, k]; where landmarks are few, each the mean over a node and its neighbours, as
+        widely spread.
+        """
         if _landmarks(len(places)) == min(len(places), _LANDMARKS):
             return places
         offsets, heads = self.graph.neighbor_lists
@@ -103,12 +112,15 @@ class SpectralStart:
     def _draw_in(self, places: Floats) -> None:
         """Draw central nodes in towards the mean [k] of the places [n, k] of their component.
 
-        By rank, the node with the k-th smallest mean resistance to all others gets the k-th shortest distance from
-        there. By value, its distance shrinks in proportion to its resistance beyond the smallest, up to the mean. The
-        rule that moves it less is taken: ranks alone would tell apart what hardly differs.
+        By rank, the node with the k-th smallest mean resistance to all others gets the k-th
+        shortest distance from there. By value, its distance shrinks in proportion to its resistance
+        beyond the smallest, up to the mean. The rule that moves it less is taken: ranks alone would
+        tell apart what hardly differs.
         """
         values, own = centrality_of(self.graph).values, self.graph.component
-        far = np.divide(values.max(), values, out=np.zeros(len(values)), where=values > 0.0).round(_DIGITS)
+        far = np.divide(values.max(), values, out=np.zeros(len(values)), where=values > 0.0).round(
+            _DIGITS
+        )
         sizes = np.bincount(own)
         least = np.full(len(sizes), math.inf)
         np.minimum.at(least, own, far)
@@ -118,7 +130,9 @@ class SpectralStart:
         by_rank = np.empty_like(lengths)
         by_rank[np.lexsort((lengths, far, own))] = lengths[np.lexsort((lengths, own))]
         by_value = lengths * more / np.maximum((np.bincount(own, more) / sizes)[own], 1e-300)
-        shorter = np.minimum(1.0, np.maximum(by_rank, by_value) / np.where(lengths > 0.0, lengths, 1.0))
+        shorter = np.minimum(
+            1.0, np.maximum(by_rank, by_value) / np.where(lengths > 0.0, lengths, 1.0)
+        )
         places[:] = middle + shorter[:, None] * (places - middle)
 
     @cached_property
@@ -132,7 +146,9 @@ class SpectralStart:
 
     @cached_property
     def _flat(self) -> _Spectrum:
-        """Classical scaling: the coordinates whose squared distances are nearest to the squared hops."""
+        """Classical scaling: the coordinates whose squared distances are nearest to the squared
+        hops.
+        """
         hops, rows = self.hops
         most = int(hops.max(initial=0))
         squares = np.square(np.arange(most + 1) / max(most, 1))
@@ -145,7 +161,9 @@ class SpectralStart:
         return _Spectrum(products, len(hops), rows)
 
     def _of_angles(self, sign: float) -> _Spectrum:
-        """That of -cosh(c·hops), or with sign -1 of -cos(c·hops): a value for each number of hops."""
+        """That of -cosh(c·hops), or with sign -1 of -cos(c·hops): a value for each number of
+        hops.
+        """
         hops, rows = self.hops
         most = int(hops.max(initial=0))
         unit = _REACH / max(most, 1)
@@ -154,7 +172,9 @@ class SpectralStart:
 
     @cached_property
     def hops(self) -> tuple[NDArray[np.int32], Ints]:
-        """Hops [n, k] to the landmarks, and which nodes those are; beyond a component, a little more than any path."""
+        """Hops [n, k] to the landmarks, and which nodes those are; beyond a component, a little
+        more than any path.
+        """
         n = self.graph.n_nodes
         rows = np.sort(np.random.default_rng(0).permutation(n)[: _landmarks(n)])
         hops = hops_from(self.graph, rows)
@@ -173,7 +193,9 @@ def _landmarks(n: int) -> int:
 
 
 class _Spectrum:
-    """Eigenpairs of scalar products [k, n] with the landmarks ``rows``; ``products`` finds those of some nodes."""
+    """Eigenpairs of scalar products [k, n] with the landmarks ``rows``; ``products`` finds those of
+    some nodes.
+    """
 
     def __init__(self, products: Callable[[slice | Ints], Floats], n: int, rows: Ints) -> None:
         self.products, self.n = products, n
@@ -185,7 +207,9 @@ class _Spectrum:
             self.values, self.vectors = eigenvectors(products(rows).T)
 
     def coordinates(self, count: int, sign: float) -> Floats:
-        """[n, count]: √|λ| times the eigenvectors of one sign; other nodes where their products with these say."""
+        """[n, count]: √|λ| times the eigenvectors of one sign; other nodes where their products
+        with these say.
+        """
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
@@ -193,20 +217,28 @@ class _Spectrum:
 
         def add_products(rows: slice) -> None:
             for vector, column in zip(vectors, self.products(rows), strict=True):
-                products[:, rows] += vector[:, None] * column  # a product of matrices, with its sums in this order
+                products[:, rows] += (
+                    vector[:, None] * column
+                )  # a product of matrices, with its sums in this order
 
         in_blocks(add_products, self.n, _ROWS)
         found = sign * products.T / np.sqrt(np.where(large, values, 1.0)) * large
         return np.ascontiguousarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 
 
-def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool) -> Floats:
-    """[n, d] the paper's start, ``Manifold.random_near_pole`` with sums in an order that no processor changes.
+def near_pole(
+    geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool
+) -> Floats:
+    """[n, d] the paper's start, ``Manifold.random_near_pole`` with sums in an order that no
+    processor changes.
 
-    Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the authors' scripts.
+    Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the
+    authors' scripts.
     """
     if len(geometry.parts) > 1:
-        drawn = geometry.manifold.random_near_pole(n, epsilon=epsilon, generator=seed, perturb_first=perturb_first)
+        drawn = geometry.manifold.random_near_pole(
+            n, epsilon=epsilon, generator=seed, perturb_first=perturb_first
+        )
         return np.asarray(drawn.numpy())
     generator = np.random.RandomState(seed & 0xFFFFFFFF)  # which torch's is, too
     (geometry,) = geometry.parts
@@ -221,7 +253,9 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
             return z
         z[:, 0] += radius
         # Coordinate after coordinate.
-        square: Floats = sum(np.square(z[:, time:]).T, np.zeros(len(z))) - sum(np.square(z[:, :time]).T)
+        square: Floats = sum(np.square(z[:, time:]).T, np.zeros(len(z))) - sum(
+            np.square(z[:, :time]).T
+        )
         good = square < 0.0
         points[left[good]] = z[good] * np.sqrt(radius * radius / -square[good])[:, None]
         left = left[~good]
@@ -229,12 +263,16 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
 
 
 def _as_torch_draws(generator: np.random.RandomState, count: int) -> Floats:
-    """[count] uniform numbers from 0 to 1, as ``torch.rand`` draws them in float64: 53 bits of two words of 32."""
+    """[count] uniform numbers from 0 to 1, as ``torch.rand`` draws them in float64: 53 bits of two
+    words of 32.
+    """
     words = generator.randint(0, 1 << 32, size=(count, 2), dtype=np.uint32).astype(np.uint64)
     whole = (words[:, 0] << np.uint64(32)) | words[:, 1]
     return np.asarray((whole & np.uint64((1 << 53) - 1)) * 2.0**-53)
 
 
 def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Uniform numbers of standard deviation ``_JITTER``: normal ones take a logarithm now and then."""
+    """Uniform numbers of standard deviation ``_JITTER``: normal ones take a logarithm now and
+    then.
+    """
     return np.asarray(_JITTER * math.sqrt(3.0) * (2.0 * rng.random(shape) - 1.0))

@@ -34,14 +34,16 @@ def suggest(
     calibration: Calibration | None = None,
     quiet: bool = True,
 ) -> pandas.DataFrame:
-    """The likeliest pairs without a tie: columns node, neighbor, distance, score and reason, the likeliest first.
+    """The likeliest pairs without a tie: columns node, neighbor, distance, score and reason, the
+    likeliest first.
 
-    Where nodes have labels, ``label`` and ``neighbor_label`` are columns, too. Of a directed graph each row is a tie
-    from ``node`` to ``neighbor``, and the distance is that of `Embedding.scores`.
+    Where nodes have labels, ``label`` and ``neighbor_label`` are columns, too. Of a directed graph
+    each row is a tie from ``node`` to ``neighbor``, and the distance is that of `Embedding.scores`.
 
-    The score is the chance that the pair is a tie, if a tenth of your ties were missing: it was learnt by hiding a
-    tenth of them. It is NaN for a graph of fewer than 20 ties. ``attrs["precision"]`` is the share of such suggestions,
-    as many as these, that were right when ties were hidden; it is known up to 100 of them, for pairs of all nodes.
+    The score is the chance that the pair is a tie, if a tenth of your ties were missing: it was
+    learnt by hiding a tenth of them. It is NaN for a graph of fewer than 20 ties.
+    ``attrs["precision"]`` is the share of such suggestions, as many as these, that were right when
+    ties were hidden; it is known up to 100 of them, for pairs of all nodes.
 
     Parameters
     ----------
@@ -61,7 +63,9 @@ def suggest(
     import pandas as pd
 
     if graph is not None:
-        embedding = replace(embedding, manifold=embedding.space, graph=as_graph(graph).with_nodes(embedding.ids))
+        embedding = replace(
+            embedding, manifold=embedding.space, graph=as_graph(graph).with_nodes(embedding.ids)
+        )
     data, k = graph_of(embedding), check_count("k", k, 1)
     row = None if node is None else embedding.index(node)
     known = calibrate(embedding, quiet=quiet) if calibration is None else calibration
@@ -77,8 +81,14 @@ def suggest(
         if embedding.labels is not None:
             columns[label] = pd.Series([embedding.labels.get(each) for each in ids], dtype=object)
     distances, nearness = _on_the_map(embedding, pairs)
-    reasons = [_reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)]
-    columns |= {"distance": distances, "score": known.chance(scores), "reason": pd.Series(reasons, dtype=object)}
+    reasons = [
+        _reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)
+    ]
+    columns |= {
+        "distance": distances,
+        "score": known.chance(scores),
+        "reason": pd.Series(reasons, dtype=object),
+    }
     table = pd.DataFrame(columns)
     if row is None and 0 < len(table) <= len(known.precision):
         table.attrs["precision"] = known.precision[len(table) - 1]
@@ -86,13 +96,16 @@ def suggest(
 
 
 def graph_of(embedding: Embedding) -> Graph:
-    """The graph of an embedding, or the ties that its folder holds; ``ValueError`` where there are none."""
+    """The graph of an embedding, or the ties that its folder holds; ``ValueError`` where there are
+    none.
+    """
     if embedding.graph is not None:
         return embedding.graph
     if embedding.ties is None or embedding.is_directed:
         held = "the directions of ties" if embedding.is_directed else "ties"
         raise ValueError(
-            f"suggest needs the graph, to know which pairs have no tie, and the embedding holds no {held}: "
+            "suggest needs the graph, to know which pairs have no tie, and the embedding holds "
+            f"no {held}: "
             "give it with graph="
         )
     return embedding.ties
@@ -101,7 +114,9 @@ def graph_of(embedding: Embedding) -> Graph:
 def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration:
     """Learn from hidden ties what makes a tie likely, unless ``run.json`` says it."""
     graph = graph_of(embedding)
-    known: Calibration | None = vars(embedding).get(_REMEMBERED) or Calibration.from_json(embedding.record.suggest)
+    known: Calibration | None = vars(embedding).get(_REMEMBERED) or Calibration.from_json(
+        embedding.record.suggest
+    )
     if known is None or known.fingerprint != graph.fingerprint:
         with bar("learning from hidden ties", 1.0, show=not quiet) as update:
             known = learn(graph, update)
@@ -110,7 +125,9 @@ def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration:
 
 
 def _on_the_map(embedding: Embedding, pairs: Ints) -> tuple[Floats, Floats]:
-    """The distances of pairs [k], and the share of nodes [k] that are nearer to one of the two than the other is."""
+    """The distances of pairs [k], and the share of nodes [k] that are nearer to one of the two than
+    the other is.
+    """
     distances, nearness = np.empty(len(pairs)), np.full(len(pairs), math.inf)
     for side in (1, 0):
         for row in np.unique(pairs[:, side]):
@@ -132,7 +149,9 @@ def _reason(evidence: Evidence, i: int, j: int, nearness: float) -> str:
     if shared := len(np.intersect1d(mine, theirs)):
         parts.append(f"{shared} common neighbour{'s' * (shared != 1)}")
     else:
-        three = any(np.isin(nodes[offsets[node] : offsets[node + 1]], theirs).any() for node in mine)
+        three = any(
+            np.isin(nodes[offsets[node] : offsets[node + 1]], theirs).any() for node in mine
+        )
         parts.append("their neighbours are tied" if three else "no short path")
     if nearness <= _NEAR:
         parts.append("near on the map")

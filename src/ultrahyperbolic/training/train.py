@@ -1,4 +1,6 @@
-"""From a graph and configurations to embeddings: one batch of trainings, and the best of several."""
+"""From a graph and configurations to embeddings: one batch of trainings, and the best of
+several.
+"""
 
 from __future__ import annotations
 
@@ -64,22 +66,40 @@ class TimeLimit(NamedTuple):
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
-    """What trainings of one length that stop alike minimise; an outline leaves out what takes time to find."""
+    """What trainings of one length that stop alike minimise; an outline leaves out what takes time
+    to find.
+    """
     if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
-        raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
+        raise ValueError(
+            "the trainings of a batch must agree on iterations, finish, stop, best_every and "
+            "step_back"
+        )
     first = configs[0]
-    held = Closeness.of(graph) if any(config.centrality for config in configs) and not outline else None
+    held = (
+        Closeness.of(graph)
+        if any(config.centrality for config in configs) and not outline
+        else None
+    )
     pairs = RankedPairs.of(graph)
     if pairs.heights is not None:
         check_directed(pairs, [config.spec() for config in configs])
-        # A pair that is tied both ways has two terms of the ranking loss, and the other term keeps its share.
+        # A pair that is tied both ways has two terms of the ranking loss, and the other term keeps
+        # its share.
         share = len(graph.arcs[1]) / graph.n_edges
         configs = [replace(config, centrality=share * config.centrality) for config in configs]
-    return Problem(pairs, [config.spec() for config in configs], first.best_every, first.stop == "ordered", held)
+    return Problem(
+        pairs,
+        [config.spec() for config in configs],
+        first.best_every,
+        first.stop == "ordered",
+        held,
+    )
 
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> None:
-    """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
+    """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is
+    free.
+    """
     require_memory(problem, machine, lambda count: _start_bytes(problem, configs[:count]))
 
 
@@ -88,8 +108,12 @@ def has_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Mac
     return fits(problem, machine, _start_bytes(problem, configs))
 
 
-def batches(graph: Graph, configs: list[TrainingConfig], machine: Machine) -> list[list[TrainingConfig]]:
-    """The trainings in batches for which there is memory on a resolved machine; one that has none is a batch itself."""
+def batches(
+    graph: Graph, configs: list[TrainingConfig], machine: Machine
+) -> list[list[TrainingConfig]]:
+    """The trainings in batches for which there is memory on a resolved machine; one that has none
+    is a batch itself.
+    """
     if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, machine):
         return [configs]
     half = len(configs) // 2
@@ -121,9 +145,17 @@ def embed_best(
     interrupted = False
     try:
         embeddings = embed_many(
-            graph, configs, machine, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            checkpoint=checkpoint, start=start, asked=asked,
-        )  # fmt: skip
+            graph,
+            configs,
+            machine,
+            quiet=quiet,
+            measures=False,
+            callbacks=callbacks,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            start=start,
+            asked=asked,
+        )
     except Interrupted as error:
         embeddings, interrupted = error.embeddings, True
     best = embeddings[0]
@@ -131,23 +163,34 @@ def embed_best(
         losses = [_loss_of(embedding) for embedding in embeddings]
         kept = losses.index(min(losses))
         tried = enumerate(zip(configs, losses, strict=True))
-        tries = [{"seed": c.seed, "final_loss": _finite(loss), "kept": k == kept} for k, (c, loss) in tried]
+        tries = [
+            {"seed": c.seed, "final_loss": _finite(loss), "kept": k == kept}
+            for k, (c, loss) in tried
+        ]
         best = embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
     try:
         if measures and not interrupted:
             device = resolve(machine, graph.n_nodes).device
-            best = measured(graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring)
+            best = measured(
+                graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring
+            )
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
         performed = 0 if best.record.result is None else best.record.result.iterations
-        raise Interrupted(f"after {performed} iterations; the best points so far: .embedding", embedding=best)
+        raise Interrupted(
+            f"after {performed} iterations; the best points so far: .embedding", embedding=best
+        )
     return best
 
 
 def _loss_of(embedding: Embedding) -> float:
     result = embedding.record.result
-    found = [] if result is None else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
+    found = (
+        []
+        if result is None
+        else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
+    )
     return found[0] if found else math.inf
 
 
@@ -164,21 +207,26 @@ def embed_many(
     start: Given | None = None,
     asked: Callable[[], bool] = bool,
 ) -> list[Embedding]:
-    """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
+    """Train several configurations of one length as a batch; each result is that of the training
+    alone, bit for bit.
 
-    ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now.
-    Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
+    ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes
+    on from there. ``start`` is where those start that say so. ``asked`` says whether someone wants
+    it to stop now. Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as
+    its ``embeddings``.
     """
     began = time.monotonic()
     graph.require_trainable()
     limit = time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(time_limit)
     if limit.seconds is not None:
         check_positive("time_limit", limit.seconds)
-    # Nodes are trained in an order of their own, so that the order of rows in a file does not change the result.
+    # Nodes are trained in an order of their own, so that the order of rows in a file does not
+    # change the result.
     order = graph.node_order
     if any(config.centrality or config.start == "spectral" for config in configs):
-        centrality_of(graph, str(resolve(machine, graph.n_nodes).device))  # which the inner graph takes along
+        centrality_of(
+            graph, str(resolve(machine, graph.n_nodes).device)
+        )  # which the inner graph takes along
     inner = graph.reordered(order)
     if checkpoint is not None:
         checkpoint = replace(checkpoint, state=checkpoint.state.reordered(order))
@@ -189,7 +237,15 @@ def embed_many(
     state = _starting_state(inner, configs, checkpoint, start)
     if problem.pairs.heights is not None:
         state.record["spring"] = [START * config.temperature[0] for config in configs]
-    batch = Batch(problem, configs, machine, state, limit.seconds, limit.spent + time.monotonic() - began, checkpoint)
+    batch = Batch(
+        problem,
+        configs,
+        machine,
+        state,
+        limit.seconds,
+        limit.spent + time.monotonic() - began,
+        checkpoint,
+    )
     for preset in PRESETS:
         if not quiet and configs[0].preset == preset:
             log.warning("%s", "\n  ".join(differences(preset)))
@@ -200,16 +256,30 @@ def embed_many(
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        found = communicator().perform(batch, [show, *(_outside(callback, back) for callback in callbacks)], asked)
+        found = communicator().perform(
+            batch, [show, *(_outside(callback, back) for callback in callbacks)], asked
+        )
     found = found._replace(state=found.state.reordered(back))
-    heights = np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
+    heights = (
+        np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
+    )
     timing = Timing(started, found.outcome.seconds, len(configs), found.engine, found.evaluation)
-    embeddings = [_embedding(graph, config, found, number, heights, timing) for number, config in enumerate(configs)]
+    embeddings = [
+        _embedding(graph, config, found, number, heights, timing)
+        for number, config in enumerate(configs)
+    ]
     if found.outcome.ending.why is Stopped.INTERRUPTED:
         performed = found.outcome.losses.shape[1]
-        raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
+        raise Interrupted(
+            f"after {performed} iterations; the best points so far: .embeddings",
+            embeddings=embeddings,
+        )
     device = resolve(machine, graph.n_nodes).device
-    return [measured(graph, each, quiet=quiet, device=device) for each in embeddings] if measures else embeddings
+    return (
+        [measured(graph, each, quiet=quiet, device=device) for each in embeddings]
+        if measures
+        else embeddings
+    )
 
 
 def _outside(callback: Callback[BatchState], back: Ints) -> Callback[BatchState]:
@@ -220,9 +290,14 @@ def _outside(callback: Callback[BatchState], back: Ints) -> Callback[BatchState]
 
 
 def _starting_state(
-    graph: Graph, configs: Sequence[TrainingConfig], checkpoint: Checkpoint[BatchState] | None, given: Given | None
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    checkpoint: Checkpoint[BatchState] | None,
+    given: Given | None,
 ) -> BatchState:
-    """Where a batch starts. Trainings from given points that were stopped start from their checkpoint."""
+    """Where a batch starts. Trainings from given points that were stopped start from their
+    checkpoint.
+    """
     spectral = SpectralStart(graph)  # whose tables are large, and not kept
     starts, offsets = [], np.zeros((len(configs), graph.n_nodes))
     for number, config in enumerate(configs):
@@ -235,16 +310,25 @@ def _starting_state(
             starts.append(checkpoint.state.points[number, :, : config.geometry.ambient_dim])
             offsets[number] = checkpoint.state.offsets[number]
         else:
-            raise ValueError("the points that this training starts from are not kept: continue from them again")
+            raise ValueError(
+                "the points that this training starts from are not kept: continue from them again"
+            )
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
     return state
 
 
 def _embedding(
-    graph: Graph, config: TrainingConfig, found: Computed, number: int, heights: Floats, timing: Timing
+    graph: Graph,
+    config: TrainingConfig,
+    found: Computed,
+    number: int,
+    heights: Floats,
+    timing: Timing,
 ) -> Embedding:
-    """A training of a batch that has ended, and what is said of it; ``heights`` [n] are those of a directed graph."""
+    """A training of a batch that has ended, and what is said of it; ``heights`` [n] are those of a
+    directed graph.
+    """
     state, ending, losses = found.state, found.outcome.ending, found.outcome.losses[number]
     row, rested, geometry = state.record[number], int(state.rested[number]), config.geometry
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
@@ -269,7 +353,9 @@ def _embedding(
         stopped=found.rest if rested >= 0 and not ending.why.unfinished else ending,
         result=Result(
             iterations=len(losses),
-            best_loss=last if (best := _finite(row["best_loss"])) is None else best,  # which a settled schedule has
+            best_loss=last
+            if (best := _finite(row["best_loss"])) is None
+            else best,  # which a settled schedule has
             best_iteration=int(row["best_iteration"]),
             ordered_at=ordered_at,
             steps_back=int(state.steps_back[number]),
@@ -284,7 +370,9 @@ def _embedding(
     )
     points = state.best[number, :, : geometry.ambient_dim]
     popularity = state.best_offsets[number] if config.popularity else None
-    return Embedding(graph.ids, points, geometry, record, graph, popularity=popularity, attributes=attributes)
+    return Embedding(
+        graph.ids, points, geometry, record, graph, popularity=popularity, attributes=attributes
+    )
 
 
 def _finite(value: float) -> float | None:
@@ -292,7 +380,12 @@ def _finite(value: float) -> float | None:
 
 
 def measured(
-    graph: Graph, embedding: Embedding, *, quiet: bool, device: Device = None, seconds: float | None = None
+    graph: Graph,
+    embedding: Embedding,
+    *,
+    quiet: bool,
+    device: Device = None,
+    seconds: float | None = None,
 ) -> Embedding:
     """The embedding with all measures in its record; it keeps what that found of all pairs."""
     embedding = with_pair_measures(graph, embedding, quiet=quiet, device=device, seconds=seconds)
@@ -300,16 +393,24 @@ def measured(
 
 
 def _is_sampled(graph: Graph, embedding: Embedding, seconds: float | None) -> bool:
-    """Whether measures come from some of the nodes: all pairs are too many, or would take longer than ``seconds``."""
+    """Whether measures come from some of the nodes: all pairs are too many, or would take longer
+    than ``seconds``.
+    """
     expected = _MEASURES * (embedding.record.timing.evaluation or 0.0)
     late = seconds is not None and expected > seconds and embedding.space.quadric is not None
     return graph.n_nodes > SAMPLED_NODES or late
 
 
 def with_pair_measures(
-    graph: Graph, embedding: Embedding, *, quiet: bool, device: Device = None, seconds: float | None = None
+    graph: Graph,
+    embedding: Embedding,
+    *,
+    quiet: bool,
+    device: Device = None,
+    seconds: float | None = None,
 ) -> Embedding:
-    """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples.
+    """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph
+    from samples.
 
     Where it would take longer than ``seconds``, they come from the nodes that there is time for.
     """
@@ -319,12 +420,18 @@ def with_pair_measures(
         points, space = tensor_of(points).to(device), deepcopy(embedding.manifold).to(device)
     if _is_sampled(graph, embedding, seconds):
         estimated = from_samples(
-            graph, points, space, seconds=seconds, popularity=embedding.popularity, progress=not quiet
+            graph,
+            points,
+            space,
+            seconds=seconds,
+            popularity=embedding.popularity,
+            progress=not quiet,
         )
         embedding.remember(estimated.delta, None)
         if not quiet and (some := int(estimated.measures["measured_nodes"])) < graph.n_nodes:
             log.warning(
-                f"measures and delta are estimated from {some} of {graph.n_nodes} nodes; run.json has standard errors"
+                f"measures and delta are estimated from {some} of {graph.n_nodes} nodes; run.json "
+                "has standard errors"
             )
         return _with_measures(embedding, estimated.measures)
     found = over_pairs(graph, points, space, progress=not quiet, popularity=embedding.popularity)
@@ -332,8 +439,12 @@ def with_pair_measures(
     return _with_measures(embedding, found.measures)
 
 
-def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, seconds: float | None = None) -> Embedding:
-    """Beside those it has, the measures that need no distances; of a large graph, or with few ``seconds``, sampled."""
+def with_node_measures(
+    graph: Graph, embedding: Embedding, *, quiet: bool, seconds: float | None = None
+) -> Embedding:
+    """Beside those it has, the measures that need no distances; of a large graph, or with few
+    ``seconds``, sampled.
+    """
     sample = _is_sampled(graph, embedding, seconds)
     found = over_nodes(graph, embedding.points, progress=not quiet, sample=sample)
     return _with_measures(embedding, found | measures_of_directions(embedding, graph))
@@ -341,12 +452,19 @@ def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, secon
 
 def _with_measures(embedding: Embedding, found: dict[str, float]) -> Embedding:
     """With further measures in its record."""
-    return embedding.with_record(replace(embedding.record, measures={**embedding.record.measures, **found}))
+    return embedding.with_record(
+        replace(embedding.record, measures={**embedding.record.measures, **found})
+    )
 
 
 def graph_record(graph: Graph) -> GraphRecord:
     """What ``run.json`` says of a graph."""
-    counts = graph.n_nodes, graph.n_edges, len(graph.capacities), int(graph.component.max(initial=-1)) + 1
+    counts = (
+        graph.n_nodes,
+        graph.n_edges,
+        len(graph.capacities),
+        int(graph.component.max(initial=-1)) + 1,
+    )
     columns = None if graph.columns is None else graph.columns._asdict()
     policies = {str(name): count for name, count in graph.policies.items()}
     return GraphRecord(graph.source, graph.fingerprint, *counts, policies, columns)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...objective import Closeness
 
-# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would
+# cost more.
 SMALL_NODES = 96
 
 
@@ -24,7 +25,9 @@ class Run(NamedTuple):
     best: Floats
     record: Floats
     gradient: Floats
-    """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in these."""
+    """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in
+    these.
+    """
     scratch: Floats
     """[6, m], for a small graph [6, 2m] or more, and for all pairs."""
     offsets: Floats
@@ -58,7 +61,9 @@ class Edges(NamedTuple):
     neighbors: NDArray[np.int64]
     """[m] the neighbours j > i of each node i, ascending."""
     positions: NDArray[np.int64] | None
-    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; None for a large one."""
+    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; None for a large
+    one.
+    """
     closeness: Closeness
     """What sums of distances are held to."""
     heights: Floats | None
@@ -85,7 +90,9 @@ class Prepared(NamedTuple):
     hot: bool
     """Whether exp(-d/τ) itself is the table."""
     slack: float
-    """By how much what sums are relative to may exceed the least dissimilarity; 0 where that is asked for."""
+    """By how much what sums are relative to may exceed the least dissimilarity; 0 where that is
+    asked for.
+    """
     reach: float
     """Where the table ends."""
     above: int

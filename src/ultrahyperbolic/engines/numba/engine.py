@@ -1,4 +1,6 @@
-"""The engine of the CPU: compiled loops, and the slabs of a pass or the runs of a batch on threads."""
+"""The engine of the CPU: compiled loops, and the slabs of a pass or the runs of a batch on
+threads.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ Mapper = Callable[..., Iterable[object]]
 
 @dataclass
 class NumbaEngine(Engine):
-    """Compiled for the CPU. A thread computes a run, or where runs are few slabs of one; results are the same."""
+    """Compiled for the CPU. A thread computes a run, or where runs are few slabs of one; results
+    are the same.
+    """
 
     threads: int | None = None
     """Default: all."""
@@ -71,9 +75,14 @@ class NumbaEngine(Engine):
             positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
             scratch = max(2 * scratch, n * (n - 1) // 2)
         self._edges = Edges(
-            self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness, self.pairs.heights,
+            self.pairs.edges,
+            self.pairs.weaker,
+            *self.pairs.neighbors,
+            positions,
+            closeness,
+            self.pairs.heights,
             self.pairs.silent,
-        )  # fmt: skip
+        )
         self._runs = [CompiledRun(self, spec, scratch) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -82,7 +91,11 @@ class NumbaEngine(Engine):
         for number, run in enumerate(self._runs):
             run.read_from(state, number)
         with self._mappers() as (over_runs, over_slabs):
-            advance = self._advance_alone if self._alone else partial(self._advance_together, mapper=over_slabs)
+            advance = (
+                self._advance_alone
+                if self._alone
+                else partial(self._advance_together, mapper=over_slabs)
+            )
             list(over_runs(partial(advance, first=state.iteration), self._runs, losses))
         for number, run in enumerate(self._runs):
             run.write_to(state, number)
@@ -97,7 +110,9 @@ class NumbaEngine(Engine):
 
     @contextmanager
     def _mappers(self) -> Iterator[tuple[Mapper, Mapper]]:
-        """What is like ``map`` for the runs, and for the slabs of one: threads do either, or neither."""
+        """What is like ``map`` for the runs, and for the slabs of one: threads do either, or
+        neither.
+        """
         # A thread would cost more than many an iteration of a small graph.
         if self._threads == 1 or (self._alone and len(self._runs) == 1):
             yield map, map
@@ -106,14 +121,18 @@ class NumbaEngine(Engine):
                 yield (pool.map, map) if self._alone else (map, pool.map)
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
+        """The objective where the batch stands, without moving it; of a large graph, that of the
+        iteration's part.
+        """
         return self._evaluate(state, [None] * len(self._runs))
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ: a run remembers which pairs count."""
         n = self.pairs.n_nodes
         # A list covers all pairs, so an evaluation that looks at one part of them has none.
-        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 else None for r in self._runs]
+        lists = [
+            NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 else None for r in self._runs
+        ]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
@@ -123,7 +142,9 @@ class NumbaEngine(Engine):
             run = self._runs[number]
             run.read_from(state, number)
             if self._edges.positions is None:
-                values = self._loss(run, run.moment(state.iteration, run.looks), over_slabs, lists[number])
+                values = self._loss(
+                    run, run.moment(state.iteration, run.looks), over_slabs, lists[number]
+                )
             else:
                 loss, record = np.empty(1), run.arrays.record
                 self._advance_alone(run, loss, state.iteration, moves=False)
@@ -137,13 +158,19 @@ class NumbaEngine(Engine):
             list(over_runs(look, range(len(self._runs))))
         return found
 
-    def _advance_alone(self, run: CompiledRun, losses: Floats, first: int, *, moves: bool = True) -> None:
+    def _advance_alone(
+        self, run: CompiledRun, losses: Floats, first: int, *, moves: bool = True
+    ) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
         work = run.work_of(run.rules.parts)
-        iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, work, moves)
+        iterate.advance(
+            run.arrays, run.space, run.rules, window, first, losses, self._edges, work, moves
+        )
 
-    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, mapper: Mapper) -> None:
+    def _advance_together(
+        self, run: CompiledRun, losses: Floats, first: int, mapper: Mapper
+    ) -> None:
         """The slabs of each iteration on all threads."""
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:
@@ -161,9 +188,13 @@ class NumbaEngine(Engine):
         near: NearPairs | None = None,
         iteration: int | None = None,
     ) -> tuple[float, float, float]:
-        """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
+        """The loss, the longest edge and the nearest other pair; gradients in the arrays. No
+        iteration: evaluate.
+        """
         work = run.work_of(now.parts)
-        prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
+        prepared: Prepared = _prepare(
+            run.arrays, run.space, now, self.stop_when_ordered, self._edges, work
+        )
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         slabs = self.communicator.owned(len(work.sums))
         each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)
@@ -175,7 +206,11 @@ class NumbaEngine(Engine):
                 near.collect(*shared)
         loss, longest, shortest = _loss_and_gradient(*shared)
         number = -1 if iteration is None else iteration
-        return loss + _closeness_term(*shared[:4], self._edges.closeness, run.rules, work, number), longest, shortest
+        return (
+            loss + _closeness_term(*shared[:4], self._edges.closeness, run.rules, work, number),
+            longest,
+            shortest,
+        )
 
 
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
@@ -210,7 +245,8 @@ class CompiledRun:
         )
         # What an evaluation looks at.
         self.looks = self.rules.parts if n > EXACT_NODES else 1
-        # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
+        # A run of fewer coordinates than the batch is computed in its own, so that it is the same
+        # run alone.
         self.width = spec.space.ambient_dim
         # An offset is one coordinate more of what gradients are in.
         slopes = self.width + spec.popularity
@@ -222,7 +258,11 @@ class CompiledRun:
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
         offsets, kept = (np.zeros(n if spec.popularity else 0) for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
-        record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
+        record, gradient, room = (
+            np.empty(len(FIELDS)),
+            np.empty((slopes, n)),
+            np.empty((6, scratch)),
+        )
         self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
 
     def work_of(self, parts: int) -> streaming.Workspace:

@@ -1,7 +1,8 @@
 """Iterations compiled for the CPU: loss, direction, exponential map, bookkeeping.
 
-Points are [d, n] here, coordinate after coordinate, which is what the pass over the pairs streams through. Everything a
-run needs is an argument, so one compilation serves every dimension, signature, dissimilarity and optimizer.
+Points are [d, n] here, coordinate after coordinate, which is what the pass over the pairs streams
+through. Everything a run needs is an argument, so one compilation serves every dimension,
+signature, dissimilarity and optimizer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from .streaming import copy, prepare, slab
 
 @inner
 def finish(run, space, rules, now, iteration, found):
-    """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
+    """What follows the loss, the longest edge and the nearest other pair (``found``): the record,
+    and every move.
+    """
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
     time, radius, max_step = space.time, space.radius, now.max_step * run.record[base.REACH]
     loss, longest, least = found
@@ -32,7 +35,11 @@ def finish(run, space, rules, now, iteration, found):
         record[base.BEST_LOSS], record[base.BEST_ITERATION] = loss, iteration
         _keep(run)
     if rules.stop_when_ordered and longest < least:
-        record[base.BEST_LOSS], record[base.BEST_ITERATION], record[base.DONE_AT] = loss, iteration, iteration
+        record[base.BEST_LOSS], record[base.BEST_ITERATION], record[base.DONE_AT] = (
+            loss,
+            iteration,
+            iteration,
+        )
         _keep(run)
         return
     if loss < rules.drop_below:
@@ -44,7 +51,8 @@ def finish(run, space, rules, now, iteration, found):
     d = len(points)
     bound_offset_moves(run.offsets, gradient, step, max_step, radius)
     for i in range(points.shape[1]):
-        # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
+        # The gradient of a point becomes its next place; where that would be nowhere, the point
+        # stays.
         if time == 0:
             _move_flat(points, gradient, i, step, max_step)
         elif rules.optimizer == base.PHI:
@@ -59,7 +67,9 @@ def finish(run, space, rules, now, iteration, found):
         if _is_somewhere(gradient, d, i, time, radius):
             for k in range(d):
                 points[k, i] = gradient[k, i]
-    for i in range(len(run.offsets)):  # in a loop of their own, which costs nothing where there are none
+    for i in range(
+        len(run.offsets)
+    ):  # in a loop of their own, which costs nothing where there are none
         if _is_somewhere(gradient, d, i, time, radius):
             shift_offset(run.offsets, gradient, i)
     copy(points, run.pair_points)
@@ -69,8 +79,8 @@ def finish(run, space, rules, now, iteration, found):
 def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, iteration):
     """The loss, the longest edge and the nearest other pair.
 
-    A small graph has the ``positions`` of its edges and no ``tiles``, a large one tiles and no positions: of what is
-    None nothing is compiled.
+    A small graph has the ``positions`` of its edges and no ``tiles``, a large one tiles and no
+    positions: of what is None nothing is compiled.
     """
     found = (0.0, 0.0, 0.0)
     if positions is not None:
@@ -86,7 +96,8 @@ def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, itera
 
 @jit
 def advance(run, space, rules, schedule, first, losses, edges, work, moves):
-    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done.
+    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the
+    run is done.
 
     Without ``moves`` the objective is evaluated and nothing moves.
     """
@@ -94,10 +105,26 @@ def advance(run, space, rules, schedule, first, losses, edges, work, moves):
         if moves and run.record[base.DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
-        tau, epsilon, step, max_step = schedule[0, index], schedule[1, index], schedule[2, index], schedule[3, index]
+        tau, epsilon, step, max_step = (
+            schedule[0, index],
+            schedule[1, index],
+            schedule[2, index],
+            schedule[3, index],
+        )
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
-        found = _loss(edges.positions, work.tiles, run, space, rules, now, prepared, edges, work, first + index)
+        found = _loss(
+            edges.positions,
+            work.tiles,
+            run,
+            space,
+            rules,
+            now,
+            prepared,
+            edges,
+            work,
+            first + index,
+        )
         losses[index] = found[0]
         if moves:
             finish(run, space, rules, now, first + index, found)
@@ -129,7 +156,9 @@ def _onto(points, d, i, time, radius):
 
 @inner
 def _move(points, g, i, time, radius, step, max_step, optimizer):
-    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
+    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean
+    gradient.
+    """
     d = len(points)
     curvature = 1.0 / (radius * radius)
     for _ in range(2 if optimizer == base.DESCENT else 1):
@@ -145,8 +174,11 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
     for k in range(d):
         g[k, i] *= factor
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
-    # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
-    turn = 1.0 if optimizer != base.SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
+    # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it
+    # is 0 neither does.
+    turn = (
+        1.0 if optimizer != base.SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
+    )
     cosh, sinhc = cosh_sinhc(square * curvature)
     for k in range(d):
         g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
@@ -155,7 +187,9 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
 
 @inner
 def _is_somewhere(points, d, i, time, radius):
-    """Whether point i, of d coordinates, is finite, has a time part if it should, and is not too far for float64."""
+    """Whether point i, of d coordinates, is finite, has a time part if it should, and is not too
+    far for float64.
+    """
     time_square, square = 0.0, 0.0
     for k in range(d):
         square += points[k, i] * points[k, i]
@@ -166,7 +200,9 @@ def _is_somewhere(points, d, i, time, radius):
 
 @inner
 def _step(g, d, i, step, max_step):
-    """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if that is less."""
+    """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if
+    that is less.
+    """
     length = 0.0
     for k in range(d):
         length += g[k, i] * g[k, i]

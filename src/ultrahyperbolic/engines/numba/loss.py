@@ -1,4 +1,6 @@
-"""The ranking loss and its gradient, compiled: what the edges add to the pass over the other pairs, and closeness."""
+"""The ranking loss and its gradient, compiled: what the edges add to the pass over the other pairs,
+and closeness.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ _LOG_2 = math.log(2.0)
 
 @inner
 def pulls_of(room, n, radius, closeness, tau, rules):
-    """The term of n nodes; its slopes in the sums of distances into row 2 of ``room`` [6, n], the rest of it scratch.
+    """The term of n nodes; its slopes in the sums of distances into row 2 of ``room`` [6, n], the
+    rest of it scratch.
 
     Row 0 has the sums of distances, and row 1 how many they are of.
     """
@@ -72,7 +75,9 @@ def pulls_of(room, n, radius, closeness, tau, rules):
 
 @inner
 def small_closeness(values, n, radius, closeness, tau, rules, room):
-    """The term where all n nodes are landmarks, from the distances of all pairs; ``room`` is as in `pulls_of`."""
+    """The term where all n nodes are landmarks, from the distances of all pairs; ``room`` is as in
+    `pulls_of`.
+    """
     excess, met, component = room[0], room[1], closeness.component
     for k in range(n):
         excess[k] = met[k] = 0.0
@@ -90,7 +95,9 @@ def small_closeness(values, n, radius, closeness, tau, rules, room):
 
 @inner
 def add_small_closeness(offsets, points, slopes, closeness, pulls, tau, weights, gradient):
-    """Add the slopes of that term: to the weights of all pairs, which are in units of 1/τ, and to the offsets'."""
+    """Add the slopes of that term: to the weights of all pairs, which are in units of 1/τ, and to
+    the offsets'.
+    """
     n, row, component = points.shape[1], 0, closeness.component
     for i in range(n - 1):
         for j in range(i + 1, n):
@@ -104,7 +111,9 @@ def add_small_closeness(offsets, points, slopes, closeness, pulls, tau, weights,
 
 @allocating
 def closeness_term(run, space, now, prepared, closeness, rules, work, iteration):
-    """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an evaluation."""
+    """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an
+    evaluation.
+    """
     if rules.centrality == 0.0:
         return 0.0
     points, gradient, offsets, n = run.points, run.gradient, run.offsets, run.points.shape[1]
@@ -153,8 +162,16 @@ _BEYOND = 1e300
 
 @inner
 def loss_and_gradient(run, space, now, prepared, edges, work):
-    """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
-    points, factors, gradient, scratch, ends = run.points, work.factors, run.gradient, run.scratch, edges.ends
+    """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked
+    for); the gradient.
+    """
+    points, factors, gradient, scratch, ends = (
+        run.points,
+        work.factors,
+        run.gradient,
+        run.scratch,
+        edges.ends,
+    )
     time, tau, scale, m, longest = space.time, now.tau, scale_of(space), len(edges.ends), -np.inf
     least, total = combine(tau, work, gradient)
     total *= now.parts
@@ -166,7 +183,9 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     stretch_edges(edges.heights, spring_of(edges.heights, run.record), ends, values)
     for e in range(edges.silent, m):
         longest = max(longest, values[e])
-    loss, rest = rank(values, edges.weaker, edges.silent, tau, least, total, w, pulls, scratch[4], scratch[5])
+    loss, rest = rank(
+        values, edges.weaker, edges.silent, tau, least, total, w, pulls, scratch[4], scratch[5]
+    )
     scale_offsets(run.offsets, gradient, rest * now.parts / tau)
     add_edge_offsets(run.offsets, gradient, ends, pulls, -1.0 / tau)
     for e in range(len(ends)):
@@ -185,8 +204,16 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
 
 @inner
 def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
-    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), …."""
-    points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
+    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …,
+    (1, 2), ….
+    """
+    points, gradient, scratch, positions, weaker = (
+        run.points,
+        run.gradient,
+        run.scratch,
+        edges.positions,
+        edges.weaker,
+    )
     time, tau, factors = space.time, now.tau, work.factors
     m, n = len(weaker), points.shape[1]
     count = n * (n - 1) // 2
@@ -207,7 +234,11 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     for e in range(m):
         edge_values[e] = values[positions[e]]
-    heights, spring, some = edges.heights, spring_of(edges.heights, run.record), count > len(edges.neighbors)
+    heights, spring, some = (
+        edges.heights,
+        spring_of(edges.heights, run.record),
+        count > len(edges.neighbors),
+    )
     stretch_edges(heights, spring, edges.ends, edge_values)
     _stretch_pairs(heights, spring, n, values)
     for e in range(m):
@@ -231,7 +262,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, rules):
     for e in range(m):  # of a directed graph two may stand at one position
         weights[positions[e]] += pulls[e] * slopes[positions[e]]
     if rules.centrality > 0.0:
-        add_small_closeness(run.offsets, points, slopes, edges.closeness, node_pulls, tau, weights, gradient)
+        add_small_closeness(
+            run.offsets, points, slopes, edges.closeness, node_pulls, tau, weights, gradient
+        )
     row = 0
     for i in range(n - 1):
         push_row(points, i, i + 1, n - i - 1, weights, row, gradient)
@@ -266,13 +299,14 @@ def _count_pairs_both_ways(heights, spring, tau, n, weights):
 
 @inner
 def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, references):
-    """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for every non-edge.
+    """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for
+    every non-edge.
 
-    Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges up: ``below``, in
-    units of e^reference, the nearest pair that has entered. An edge adds its own term alone. Going down again,
-    ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
-    of the nearest of them. The first edges are ``silent``: they have no term. The arrays [m] own, inverse and
-    references are scratch.
+    Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges
+    up: ``below``, in units of e^reference, the nearest pair that has entered. An edge adds its own
+    term alone. Going down again, ``above`` is Σ 1/Z over the stronger classes, in units of
+    e^-reference: what is returned for the non-edges, in units of the nearest of them. The first
+    edges are ``silent``: they have no term. The arrays [m] own, inverse and references are scratch.
     """
     m = len(weaker)
     rate = -1.0 / tau
@@ -287,7 +321,12 @@ def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, referen
             excess = score - reference
             nearest = max(nearest, score)
             if stop < silent:
-                own[stop], inverse[stop], pulls[stop], references[stop] = exp(min(excess, 700.0)), 0.0, 0.0, reference
+                own[stop], inverse[stop], pulls[stop], references[stop] = (
+                    exp(min(excess, 700.0)),
+                    0.0,
+                    0.0,
+                    reference,
+                )
                 stop += 1
                 continue
             if excess > 0.0:
@@ -314,7 +353,8 @@ def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, referen
             below *= shrunk
             reference = nearest
             for e in range(start, stop):
-                # What is too large for a number, or was shrunk to nothing, is taken from its logarithm.
+                # What is too large for a number, or was shrunk to nothing, is taken from its
+                # logarithm.
                 if own[e] < 1e100 and shrunk > 1e-100:
                     own[e] *= shrunk
                 else:

@@ -1,8 +1,10 @@
-"""Evaluations of points that hardly move: of all pairs those alone that are, or may have become, near enough to count.
+"""Evaluations of points that hardly move: of all pairs those alone that are, or may have become,
+near enough to count.
 
-At a low temperature few pairs without an edge are so near that they count in the sum, and they are the same ones a
-moment later. A pass over all pairs is followed by a list of those that count and of those around them. While points and
-offsets have not moved so far that another pair could count, the list says it all.
+At a low temperature few pairs without an edge are so near that they count in the sum, and they are
+the same ones a moment later. A pass over all pairs is followed by a list of those that count and of
+those around them. While points and offsets have not moved so far that another pair could count, the
+list says it all.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from .arguments import Prepared
 from .offsets import add_offset, both_ways, spring_of, stretched
 from .streaming import add_pair, copy, evaluate, half_chord, half_chords, scale_of, smallest
 
-# A list of more than one pair in _FEW saves little, and one longer than _LONGEST takes too much memory.
+# A list of more than one pair in _FEW saves little, and one longer than _LONGEST takes too much
+# memory.
 _FEW, _LONGEST = 4, 1 << 22
-# A pair counts up to this many temperatures beyond the nearest one: the rest, all together, is below 1e-9 of the sum.
+# A pair counts up to this many temperatures beyond the nearest one: the rest, all together, is
+# below 1e-9 of the sum.
 _COUNTS = 32.0
-# How far beyond what counts a pair is listed: in units of how far that reaches, and of the usual bounds of w.
+# How far beyond what counts a pair is listed: in units of how far that reaches, and of the usual
+# bounds of w.
 _MARGIN = 0.5
 # Of an entry: two nodes, w, value and slope.
 ENTRY_BYTES = 32
@@ -45,7 +50,9 @@ class NearPairs:
         self.count, self.limit, self.margin, self.reach = 0, 0.0, 0.0, 0.0
 
     def look(self, run, space, now, prepared: Prepared, edges, work) -> bool:
-        """The pairs without an edge into the workspace, as slabs do; False where the list may be short by now."""
+        """The pairs without an edge into the workspace, as slabs do; False where the list may be
+        short by now.
+        """
         if self.count <= 0 or prepared.hot:
             return False
         # A squared chord has changed by |⟨u, u⟩ - ⟨v, v⟩| <= ‖u - v‖ (2‖v‖ + ‖u - v‖) at most.
@@ -54,10 +61,24 @@ class NearPairs:
             return False
         shifted = 0.0 if len(run.offsets) == 0 else 2.0 * np.abs(run.offsets - self.offsets).max()
         listed = self.rows[: self.count], self.columns[: self.count], self.found
-        return bool(_look(run, run.offsets, edges.heights, space, now, prepared, work, *listed, self.limit - shifted))
+        return bool(
+            _look(
+                run,
+                run.offsets,
+                edges.heights,
+                space,
+                now,
+                prepared,
+                work,
+                *listed,
+                self.limit - shifted,
+            )
+        )
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
-        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
+        """List the pairs that count in a finished pass, and those that a move of w by the margin
+        makes count.
+        """
         least = work.sums[:, 0].min()
         if self.count < 0 or prepared.hot or not math.isfinite(least):
             self.count = -1  # too many pairs count for a list: it is given up
@@ -70,12 +91,15 @@ class NearPairs:
         self.margin = _MARGIN * (high - low)
         self.reach = math.sqrt(np.square(run.points).sum(0).max())
         bounded = self.limit, self.margin, now.epsilon
-        self.count = _collect(run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns)
+        self.count = _collect(
+            run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns
+        )
 
 
 @jit
 def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, rows, columns):
-    """Write the pairs without an edge that may count; how many, or -1 where there is no room for them.
+    """Write the pairs without an edge that may count; how many, or -1 where there is no room for
+    them.
 
     Such a pair, less its offsets, is within ``limit`` where its w is nearer to 0 by ``margin``.
     """
@@ -105,9 +129,12 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
 
 @jit
 def _look(run, offsets, heights, space, now, prepared, work, rows, columns, found, limit):
-    """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
+    """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts
+    may be unlisted.
+    """
     factors, count, spring = work.factors, len(rows), spring_of(heights, run.record)
-    # Point after point here: a pair then needs two positions of memory, and not two of every coordinate.
+    # Point after point here: a pair then needs two positions of memory, and not two of every
+    # coordinate.
     points = run.points.T.copy().T
     gradient = np.zeros((points.shape[1], len(run.gradient))).T
     w, values, slopes = found[0], found[1], found[2]

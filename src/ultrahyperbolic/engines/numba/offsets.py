@@ -1,9 +1,11 @@
-"""Offsets of nodes, [0] where they have none, and springs of a directed graph, compiled; heights may be ``None``.
+"""Offsets of nodes, [0] where they have none, and springs of a directed graph, compiled; heights
+may be ``None``.
 
-Pairs are compared by d_ij - a_i - a_j, and the gradient has one row more. In a directed graph a pair from i to j is
-longer by κ (h_i - h_j - 1)², h the heights of nodes. A pair of which neither direction is a tie stands for both: the
-shorter one is longer by κ (|h_i - h_j| - 1)², the other by 4κ |h_i - h_j| more, so that the sum of their exponentials
-is that of the first times 1 + exp(-4κ |h_i - h_j| / τ).
+Pairs are compared by d_ij - a_i - a_j, and the gradient has one row more. In a directed graph a
+pair from i to j is longer by κ (h_i - h_j - 1)², h the heights of nodes. A pair of which neither
+direction is a tie stands for both: the shorter one is longer by κ (|h_i - h_j| - 1)², the other by
+4κ |h_i - h_j| more, so that the sum of their exponentials is that of the first times 1 + exp(-4κ
+|h_i - h_j| / τ).
 """
 
 from __future__ import annotations
@@ -90,9 +92,11 @@ def scale_offsets(offsets, gradient, factor):
 
 @inner
 def bound_offset_moves(offsets, gradient, step, max_step, radius):
-    """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most, and let offsets fade.
+    """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most,
+    and let offsets fade.
 
-    One factor for all of them: each cut for itself, offsets would rise with every tie and fall but little with others.
+    One factor for all of them: each cut for itself, offsets would rise with every tie and fall but
+    little with others.
     """
     if len(offsets) > 0:
         slopes, square = gradient[len(gradient) - 1], 0.0
@@ -107,7 +111,9 @@ def bound_offset_moves(offsets, gradient, step, max_step, radius):
 
 @inner
 def shift_offset(offsets, gradient, i):
-    """Move the offset of node i by what the last row of the gradient has become; not to what is no number."""
+    """Move the offset of node i by what the last row of the gradient has become; not to what is no
+    number.
+    """
     moved = offsets[i] + gradient[len(gradient) - 1, i]
     if abs(moved) < np.inf:
         offsets[i] = moved

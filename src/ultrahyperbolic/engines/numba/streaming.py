@@ -1,9 +1,11 @@
-"""The sum over all pairs without an edge, value and gradient, in one pass that never holds more than a tile of them.
+"""The sum over all pairs without an edge, value and gradient, in one pass that never holds more
+than a tile of them.
 
-Pairs are cut into slabs of rows, fixed by the number of nodes alone. Slabs own their gradients and are added up in
-order: the same bits for any number of threads. Within a slab four rows meet a tile of 256 columns at a time. Pairs
-whose weight would vanish in the sum are found by comparing w with two bounds. A tile with few others is finished pair
-by pair, one with many by tables, without branches. Where no pair vanishes, exp(-d/τ) itself is the table ("hot").
+Pairs are cut into slabs of rows, fixed by the number of nodes alone. Slabs own their gradients and
+are added up in order: the same bits for any number of threads. Within a slab four rows meet a tile
+of 256 columns at a time. Pairs whose weight would vanish in the sum are found by comparing w with
+two bounds. A tile with few others is finished pair by pair, one with many by tables, without
+branches. Where no pair vanishes, exp(-d/τ) itself is the table ("hot").
 """
 
 from __future__ import annotations
@@ -51,15 +53,25 @@ from ...pairs.numba.portable import (
 )
 from ..base import CELL
 from .arguments import SMALL_NODES, Prepared
-from .offsets import add_offset, both_ways, count_both_ways, spring_of, stretch_tile, stretched, take_off_tile
+from .offsets import (
+    add_offset,
+    both_ways,
+    count_both_ways,
+    spring_of,
+    stretch_tile,
+    stretched,
+    take_off_tile,
+)
 
 ROWS = CELL[0]
 TILE = 256
-# Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
+# Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do
+# more than they save.
 FEW = 8
 # From this share of a tile's pairs on, leaving out the others costs more than evaluating them.
 _MOST = 0.75
-# A pass over all pairs has this many times the slabs of a sample, where adding up their gradients would show.
+# A pass over all pairs has this many times the slabs of a sample, where adding up their gradients
+# would show.
 _FEWER_SLABS = 4
 # What a sample leaves out is told from nothing by no more than this: exp(-30) of its nearest pair.
 _SAMPLE_CUT = 30.0
@@ -67,13 +79,14 @@ _SAMPLE_CUT = 30.0
 _ONE_SLAB_NODES = 768
 # A table that changes with τ or ε pays off from this many pairs on.
 _TABLE_PAIRS = 50_000
-# exp(-d/τ) is interpolated to 1e-12 while d changes by less than 2τ between |w| and e·|w|, and the nearest pair of a
-# few is nearer than 8τ.
+# exp(-d/τ) is interpolated to 1e-12 while d changes by less than 2τ between |w| and e·|w|, and the
+# nearest pair of a few is nearer than 8τ.
 _HOT_RATE, _HOT_NEAREST = 2.0, 8.0
-# Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than this, in units of τ.
+# Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than
+# this, in units of τ.
 _SLACK = 8.0
-# What a slab has come to: the least dissimilarity and the sum relative to it, and the bounds of w that counts and of w
-# that may be nearer than the least.
+# What a slab has come to: the least dissimilarity and the sum relative to it, and the bounds of w
+# that counts and of w that may be nearer than the least.
 LEAST, TOTAL, LOW, HIGH, LOWER, HIGHER = range(6)
 # Numbers from one row to the next, so that no two threads write to one line of the cache.
 _APART = 16
@@ -91,7 +104,9 @@ class Workspace(NamedTuple):
     tiles: NDArray[np.floating] | None
     """[S, 4, ROWS · TILE] scratch"""
     wide: Floats | None
-    """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which would lose digits."""
+    """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which
+    would lose digits.
+    """
     table: Floats
     """[segments, 2·(DEGREE + 1)]"""
     made_of: Floats
@@ -122,7 +137,9 @@ def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
 
 
 def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = None) -> Workspace:
-    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d); pairs are ``dtype``."""
+    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d); pairs
+    are ``dtype``.
+    """
     slabs = slabs_of(n)
     count = len(slabs) - 1
     octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
@@ -153,7 +170,9 @@ def for_samples(work: Workspace) -> Workspace:
 
 @vectorized
 def half_chords(points, factors, time, i, start, count, w, at):
-    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)²."""
+    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k
+    factors[k]·(x_ik - x_jk)².
+    """
     row = w[at : at + count]
     for j in range(count):
         row[j] = 0.0
@@ -190,7 +209,9 @@ def _narrow(wide, count, w):
 
 @inner
 def copy(source, target):
-    """One matrix into another. (With ``target[:] =`` a message about shapes takes longer to compile than the loss.)"""
+    """One matrix into another. (With ``target[:] =`` a message about shapes takes longer to compile
+    than the loss.)
+    """
     for k in range(len(source)):
         for i in range(source.shape[1]):
             target[k, i] = source[k, i]
@@ -211,7 +232,9 @@ def chords(points, factors, time, i, rows, start, count, wide, s, w):
 
 @inner
 def half_chord(points, factors, time, i, j):
-    """w of one pair. With one time coordinate its difference is that of the space coordinates, which lose no digits."""
+    """w of one pair. With one time coordinate its difference is that of the space coordinates,
+    which lose no digits.
+    """
     total, time_difference = 0.0, 0.0
     for k in range(time, len(points)):
         difference = points[k, i] - points[k, j]
@@ -280,14 +303,20 @@ def weigh_pulls(weights, pull, count):
 
 @inner
 def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
-    """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked`` ones get any number."""
+    """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked``
+    ones get any number.
+    """
     hot, _, reach, above, below, kind = prepared
     lowest = lowest_octave(kind)
     if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
         start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
-            if size < start or (size >= reach and size < far(w)) or (kind == BROKEN and w[j] <= -0.5):
+            if (
+                size < start
+                or (size >= reach and size < far(w))
+                or (kind == BROKEN and w[j] <= -0.5)
+            ):
                 value, slope = dissimilarity(w[j], kind, space.radius, now.epsilon)
                 if hot:
                     value = exp(-value / now.tau)
@@ -299,13 +328,17 @@ def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
 
 @inner
 def without_exponentials(space, prepared):
-    """For what a hot pass does not evaluate: its table holds exponentials, and nothing is read from it."""
+    """For what a hot pass does not evaluate: its table holds exponentials, and nothing is read from
+    it.
+    """
     return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
 @vectorized
 def push(points, i, start, count, pull, gradient):
-    """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
+    """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the
+    columns.
+    """
     whole = count - count % WIDTH
     for k in range(len(points)):
         x0, x1, x2, x3 = points[k, i], points[k, i + 1], points[k, i + 2], points[k, i + 3]
@@ -314,9 +347,15 @@ def push(points, i, start, count, pull, gradient):
         s0 = s1 = s2 = s3 = splat(r0)
         for j in range(0, whole, WIDTH):
             y = load(points, (k, start + j))
-            # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are subtracted below.
+            # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are
+            # subtracted below.
             t0, t1, t2, t3 = subtract(y, a0), subtract(y, a1), subtract(y, a2), subtract(y, a3)
-            c0, c1, c2, c3 = load(pull, j), load(pull, count + j), load(pull, 2 * count + j), load(pull, 3 * count + j)
+            c0, c1, c2, c3 = (
+                load(pull, j),
+                load(pull, count + j),
+                load(pull, 2 * count + j),
+                load(pull, 3 * count + j),
+            )
             s0, s1, s2, s3 = fma(c0, t0, s0), fma(c1, t1, s1), fma(c2, t2, s2), fma(c3, t3, s3)
             added = fma(c2, t2, fma(c3, t3, load(gradient, (k, start + j))))
             store(gradient, (k, start + j), fma(c0, t0, fma(c1, t1, added)))
@@ -334,7 +373,9 @@ def push(points, i, start, count, pull, gradient):
 
 @vectorized
 def push_row(points, i, start, count, pull, at, gradient):
-    """Add pull[at:]·(x_i - x_j) to the gradient of i, and take it from that of ``count`` nodes from ``start`` on."""
+    """Add pull[at:]·(x_i - x_j) to the gradient of i, and take it from that of ``count`` nodes from
+    ``start`` on.
+    """
     whole = count - count % WIDTH
     for k in range(len(points)):
         x, rest = points[k, i], points[k, i] * 0
@@ -386,7 +427,12 @@ def add_pair(points, i, j, pull, gradient):
 @vectorized
 def add_up(weights, count, sums, first, columns):
     """Add the weights of four rows to the sums of their nodes and to those of their columns."""
-    a, b, c, d = weights[:count], weights[count : 2 * count], weights[2 * count : 3 * count], weights[3 * count :]
+    a, b, c, d = (
+        weights[:count],
+        weights[count : 2 * count],
+        weights[2 * count : 3 * count],
+        weights[3 * count :],
+    )
     for j in range(count):
         columns[j] += (a[j] + b[j]) + (c[j] + d[j])
     sums[first] += sum_of(a, count)
@@ -397,7 +443,9 @@ def add_up(weights, count, sums, first, columns):
 
 @inner
 def kind_of_table(kind, n):
-    """What a table holds: for few pairs what is to be smoothed, as filling one for every ε costs some 50,000 pairs."""
+    """What a table holds: for few pairs what is to be smoothed, as filling one for every ε costs
+    some 50,000 pairs.
+    """
     if n * (n - 1) // 2 < _TABLE_PAIRS:
         if kind == SMOOTHED:
             return GEODESIC
@@ -408,7 +456,9 @@ def kind_of_table(kind, n):
 
 @inner
 def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
-    """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of neighbours; how many."""
+    """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of
+    neighbours; how many.
+    """
     masked = 0
     for r in range(rows):
         shift = r * count - start
@@ -425,7 +475,9 @@ def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 
 @inner
 def _come_nearer(nearest, now, prepared, state, gradient, first):
-    """If a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to it; whether one is."""
+    """If a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to
+    it; whether one is.
+    """
     if nearest < state[LEAST] - prepared.slack:
         if state[TOTAL] > 0.0:
             shrink = exp((nearest - state[LEAST]) / now.tau)
@@ -448,10 +500,17 @@ def _set_bounds(state, space, now, cut, slack):
 
 @inner
 def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
-    """With offsets w alone does not tell whether a pair counts, but bounds wider by the largest of a tile do."""
+    """With offsets w alone does not tell whether a pair counts, but bounds wider by the largest of
+    a tile do.
+    """
     state[LOW], state[HIGH] = -np.inf, 0.5 * far(w)
     if state[LEAST] < np.inf:
-        limit = state[LEAST] + cut * now.tau + _greatest(offsets[i:], rows) + _greatest(offsets[start:], count)
+        limit = (
+            state[LEAST]
+            + cut * now.tau
+            + _greatest(offsets[i:], rows)
+            + _greatest(offsets[start:], count)
+        )
         state[LOW], state[HIGH] = 1.0, -1.0
         if limit >= 0.0:
             low, high = bounds(limit, space.kind, space.radius, now.epsilon)
@@ -459,7 +518,23 @@ def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
 
 
 @inner
-def _add_few(offsets, heights, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first):
+def _add_few(
+    offsets,
+    heights,
+    run,
+    space,
+    now,
+    prepared,
+    work,
+    state,
+    w,
+    i,
+    rows,
+    start,
+    count,
+    gradient,
+    first,
+):
     """Add the pairs of a tile that count, one by one."""
     exact, points, factors, limit = run.points, run.pair_points, work.factors, work.cut[0] * now.tau
     spring = spring_of(heights, run.record)
@@ -474,7 +549,9 @@ def _add_few(offsets, heights, run, space, now, prepared, work, state, w, i, row
                     if not value <= state[LEAST] + limit:
                         continue
                     _come_nearer(value, now, prepared, state, gradient, first)
-                weight = exp((state[LEAST] - value) / now.tau) * both_ways(heights, spring, now.tau, i + r, start + j)
+                weight = exp((state[LEAST] - value) / now.tau) * both_ways(
+                    heights, spring, now.tau, i + r, start + j
+                )
                 state[TOTAL] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
                 add_offset(offsets, gradient, i + r, weight)
@@ -493,16 +570,22 @@ def _squeeze(w, size, low, high, positions):
 
 
 @inner
-def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count):
+def _add_sample(
+    popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count
+):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     size, spring = rows * count, spring_of(heights, run.record)
     found = _squeeze(w, size, state[LOW], state[HIGH], positions)
     few = found * FEW < size or rows < ROWS
-    if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
+    if (
+        few and space.time == 1
+    ):  # where points are far out, the difference of squares has lost digits
         for k in range(found):
-            w[k] = half_chord(run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count)
+            w[k] = half_chord(
+                run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count
+            )
     evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
     if len(popularity) > 0:
         for k in range(found):
@@ -520,7 +603,9 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
     state[TOTAL] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
-            add_pair(points, i + positions[k] // count, start + positions[k] % count, slopes[k], gradient)
+            add_pair(
+                points, i + positions[k] // count, start + positions[k] % count, slopes[k], gradient
+            )
         return
     for j in range(size):
         values[j] = 0.0
@@ -531,7 +616,9 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
 
 @inner
 def _is_hot(popularity, points, factors, space, now, offsets, neighbors):
-    """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
+    """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far
+    in units of τ.
+    """
     if len(popularity) > 0 or space.radius > _HOT_RATE * now.tau:
         return False
     n = points.shape[1]
@@ -565,7 +652,14 @@ def scale_of(space):
 @inner
 def prepare(run, space, now, compare, edges, work):
     """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
-    time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
+    time, radius, kind, epsilon, tau, points = (
+        space.time,
+        space.radius,
+        space.kind,
+        now.epsilon,
+        now.tau,
+        run.points,
+    )
     table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
         work.factors[k] = -scale if k < time else scale
@@ -579,7 +673,14 @@ def prepare(run, space, now, compare, edges, work):
     tabled = kind_of_table(kind, n)
     smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
     above, below = table_octaves(_reach(points, scale), kind)
-    wanted = (float(tabled), radius, epsilon if smoothed else 0.0, tau if hot else 0.0, float(above), float(below))
+    wanted = (
+        float(tabled),
+        radius,
+        epsilon if smoothed else 0.0,
+        tau if hot else 0.0,
+        float(above),
+        float(below),
+    )
     same = True
     for k in range(4):
         same = same and made_of[k] == wanted[k]
@@ -587,15 +688,21 @@ def prepare(run, space, now, compare, edges, work):
         above, below = int(made_of[4]), int(made_of[5])
     else:
         for octave in range(above + below):
-            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3], work.nodes)
+            fill_octave(
+                table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3], work.nodes
+            )
         for k in range(6):
             made_of[k] = wanted[k]
-    return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled)
+    return Prepared(
+        hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled
+    )
 
 
 @inner
 def combine(tau, work, gradient):
-    """The slabs of a pass in their order: the dissimilarity that sums are relative to, the sum, and the gradient."""
+    """The slabs of a pass in their order: the dissimilarity that sums are relative to, the sum, and
+    the gradient.
+    """
     slabs, gradients, sums = work.slabs, work.gradients, work.sums
     least, total = np.inf, 0.0
     for s in range(len(sums)):
@@ -615,17 +722,36 @@ def combine(tau, work, gradient):
 def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
-    Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
-    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. With a ``popularity`` [n],
-    the run's own, d is d_ij - a_i - a_j, and the gradient has one row more: Σ exp(…) of each node.
+    Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the
+    gradient [d, n]. The ``least`` that both are relative to is that of the nearest pair, or 0 in a
+    hot pass. With a ``popularity`` [n], the run's own, d is d_ij - a_i - a_j, and the gradient has
+    one row more: Σ exp(…) of each node.
     """
-    # One function, with every array named before the loops: a tile is so little work that handing them on would show.
+    # One function, with every array named before the loops: a tile is so little work that handing
+    # them on would show.
     exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
-    factors, table, gradient, tiles, wide = work.factors, work.table, work.gradients[s], work.tiles[s], work.wide
-    w, values, pull, weights, sums = tiles[0], tiles[1], tiles[2], tiles[3], gradient[len(gradient) - 1]
+    factors, table, gradient, tiles, wide = (
+        work.factors,
+        work.table,
+        work.gradients[s],
+        work.tiles[s],
+        work.wide,
+    )
+    w, values, pull, weights, sums = (
+        tiles[0],
+        tiles[1],
+        tiles[2],
+        tiles[3],
+        gradient[len(gradient) - 1],
+    )
     n, first, last, hot, parts, cut = (
-        points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts, work.cut[0],
-    )  # fmt: skip
+        points.shape[1],
+        work.slabs[s],
+        work.slabs[s + 1],
+        prepared.hot,
+        now.parts,
+        work.cut[0],
+    )
     spring, popular = spring_of(heights, run.record), len(popularity) > 0
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
@@ -654,7 +780,12 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
             if popular:
                 _bound_tile(popularity, state, w, space, now, cut, i, rows, start, count)
             alive = size if hot else count_between(w, size, state[LOW], state[HIGH])
-            if not popular and alive > 0 and not hot and count_between(w, size, state[LOWER], state[HIGHER]) > 0:
+            if (
+                not popular
+                and alive > 0
+                and not hot
+                and count_between(w, size, state[LOWER], state[HIGHER]) > 0
+            ):
                 nearest = nearest_of(w, size, space, now.epsilon)
                 if _come_nearer(nearest, now, prepared, state, gradient, first):
                     _set_bounds(state, space, now, cut, prepared.slack)
@@ -662,14 +793,40 @@ def slab(popularity, heights, run, space, now, prepared, edges, work, s):
             if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
                     _add_sample(
-                        popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count
-                    )  # fmt: skip
+                        popularity,
+                        heights,
+                        run,
+                        space,
+                        now,
+                        prepared,
+                        work,
+                        s,
+                        state,
+                        positions,
+                        i,
+                        rows,
+                        start,
+                        count,
+                    )
             elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(
-                        popularity, heights, run, space, now, prepared, work, state, w, i, rows, start, count,
-                        gradient, first,
-                    )  # fmt: skip
+                        popularity,
+                        heights,
+                        run,
+                        space,
+                        now,
+                        prepared,
+                        work,
+                        state,
+                        w,
+                        i,
+                        rows,
+                        start,
+                        count,
+                        gradient,
+                        first,
+                    )
             else:
                 evaluate(w, size, space, now, prepared, table, masked, values, pull)
                 if hot:

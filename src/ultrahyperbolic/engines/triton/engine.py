@@ -1,6 +1,8 @@
-"""Iterations on a CUDA device: the pass over the pairs, the edges and the descent step, replayed as one captured graph.
+"""Iterations on a CUDA device: the pass over the pairs, the edges and the descent step, replayed as
+one captured graph.
 
-Nothing of an iteration is decided on the host, which reads the record and the points when a chunk is done.
+Nothing of an iteration is decided on the host, which reads the record and the points when a chunk
+is done.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ from .iterate_kernels import (
 from .pair_kernels import edges_kernel
 from .passes import EXACT_COEFFICIENTS, ClosenessTerm, Passes, on_device
 
-# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once: few, since a
-# node of many edges makes the others of its program wait.
+# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at
+# once: few, since a node of many edges makes the others of its program wait.
 _NODES, _ENTRIES = 4, 16
 # Edges that a program takes at once, and chunks of them that a running sum does.
 _CHUNK, _SCAN = 256, 1024
@@ -58,7 +60,9 @@ _Shared = tuple[int, int, int, int, bool, int]
 
 @dataclass
 class TritonEngine(Engine):
-    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer advance together."""
+    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer
+    advance together.
+    """
 
     device: torch.device | None = None
     """A CUDA device; the CPU only under Triton's interpreter, for tests."""
@@ -90,7 +94,9 @@ class TritonEngine(Engine):
         return losses
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
+        """The objective where the batch stands, without moving it; of a large graph, that of the
+        iteration's part.
+        """
         found = Evaluation.zeros(state)
         for group in self._groups:
             group.read_from(state)
@@ -104,14 +110,26 @@ class TritonEngine(Engine):
 
 def _shared(spec: RunSpec) -> _Shared:
     """What runs that advance together have in common, and kernels are compiled for."""
-    space, optimizer = kernel_space(spec.manifold, spec.dissimilarity), OPTIMIZERS.index(spec.optimizer)
-    return space.kind, optimizer, spec.manifold.ambient_dim, space.time, spec.popularity, spec.schedule.parts
+    space, optimizer = (
+        kernel_space(spec.manifold, spec.dissimilarity),
+        OPTIMIZERS.index(spec.optimizer),
+    )
+    return (
+        space.kind,
+        optimizer,
+        spec.manifold.ambient_dim,
+        space.time,
+        spec.popularity,
+        spec.schedule.parts,
+    )
 
 
 class _Group:
     """Runs of one signature, one dissimilarity and one optimizer, on the device."""
 
-    def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
+    def __init__(
+        self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device
+    ) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
         kind, self.optimizer, self.width, self.time, self.popular, self.parts = shared
@@ -122,31 +140,52 @@ class _Group:
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(
-            n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
-            popular=self.popular, heights=pairs.heights,
-        )  # fmt: skip
+            n,
+            pairs.joined,
+            runs,
+            self.width,
+            self.time,
+            kind,
+            dtype,
+            device,
+            popular=self.popular,
+            heights=pairs.heights,
+        )
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
 
-        self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
+        self.points, self.free, self.best, self.gradient = (
+            double(runs, self.width, n) for _ in range(4)
+        )
         # The points node after node: edges lead anywhere, and read a point at a time.
         self.rows = double(runs, n, triton.cdiv(self.width, _SECTOR) * _SECTOR)
         # Those of the passes, the best, and the gradient in them.
         self.shifts = self.passes.offsets
-        self.best_shifts, self.shift_slopes = torch.zeros_like(self.shifts), torch.zeros_like(self.shifts)
+        self.best_shifts, self.shift_slopes = (
+            torch.zeros_like(self.shifts),
+            torch.zeros_like(self.shifts),
+        )
         # The root mean square of the last.
         self.slope_lengths = double(runs)
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
-        self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(device)
-        rules = [[spec.schedule.drop_below, spec.schedule.drop_factor, spec.settled] for spec in specs]
+        self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(
+            device
+        )
+        rules = [
+            [spec.schedule.drop_below, spec.schedule.drop_factor, spec.settled] for spec in specs
+        ]
         self.rules = torch.tensor(rules, dtype=torch.float64, device=device)
         self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
-        self.radius = torch.tensor([space.radius for space in self.spaces], dtype=torch.float64, device=device)
+        self.radius = torch.tensor(
+            [space.radius for space in self.spaces], dtype=torch.float64, device=device
+        )
         self.pair_points = self.passes.pair_points(self.points, self.radius)
         self.spacing = self.passes.spacing(self.radius)
-        self.factors = torch.stack([scale_of(space) * signs_of(space, self.points[0].T) for space in self.spaces])
+        self.factors = torch.stack(
+            [scale_of(space) * signs_of(space, self.points[0].T) for space in self.spaces]
+        )
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
@@ -174,7 +213,9 @@ class _Group:
         )
         self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
         nodes, order = self.edges.T.reshape(-1).sort(stable=True)
-        self.offsets = torch.searchsorted(nodes, torch.arange(pairs.n_nodes + 1, device=self.device))
+        self.offsets = torch.searchsorted(
+            nodes, torch.arange(pairs.n_nodes + 1, device=self.device)
+        )
         self.others = self.edges.flip(1).T.reshape(-1)[order]
         self.incident = order.remainder_(self.m) if self.m else order
 
@@ -182,7 +223,11 @@ class _Group:
         """What is kept of the runs, here and in a batch."""
         moving = [(self.points, state.points), (self.best, state.best)]
         moving += [(self.free, state.free)] if self.optimizer == PHI else []
-        offsets = [(self.shifts, state.offsets), (self.best_shifts, state.best_offsets)] if self.popular else []
+        offsets = (
+            [(self.shifts, state.offsets), (self.best_shifts, state.best_offsets)]
+            if self.popular
+            else []
+        )
         points = [(mine.swapaxes(1, 2), theirs[..., : self.width]) for mine, theirs in moving]
         return [(self.record[:, : len(FIELDS)], state.rows), *points, *offsets]
 
@@ -213,7 +258,9 @@ class _Group:
         return np.asarray(self.losses[:, first : first + iterations].cpu().numpy())
 
     def _capture(self) -> torch.cuda.CUDAGraph:
-        """Compile everything, then record one iteration to be replayed; the runs stay where they are."""
+        """Compile everything, then record one iteration to be replayed; the runs stay where they
+        are.
+        """
         kept = [tensor.clone() for tensor in self._state()]
         stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(self.device))
@@ -253,49 +300,141 @@ class _Group:
         self.iterations += 1
 
     def _objective(self, parts: int, *, record: bool) -> None:
-        """The loss, the longest edge and the pulls of the edges, with one of ``parts`` parts of the other pairs."""
+        """The loss, the longest edge and the pulls of the edges, with one of ``parts`` parts of the
+        other pairs.
+        """
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         self.rows[..., : self.width].copy_(self.points.swapaxes(1, 2))
         self.passes.launch(
-            self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations, parts=parts
-        )  # fmt: skip
+            self.pair_points,
+            self.pair_factors,
+            self.radius,
+            self.schedule,
+            self.iterations,
+            parts=parts,
+        )
         edges_kernel[(chunks, runs)](
-            self.rows, self.factors, self.time, self.radius, self.passes.n, self.edges, m, self.silent, chunks,
-            *when, self.shifts, self.passes.heights, self.passes.springs, self.values, self.slopes, self.running,
-            self.chunk_sums, self.chunk_longest, D=self.width, ROW=self.rows.shape[2], SIZE=_CHUNK,
+            self.rows,
+            self.factors,
+            self.time,
+            self.radius,
+            self.passes.n,
+            self.edges,
+            m,
+            self.silent,
+            chunks,
+            *when,
+            self.shifts,
+            self.passes.heights,
+            self.passes.springs,
+            self.values,
+            self.slopes,
+            self.running,
+            self.chunk_sums,
+            self.chunk_longest,
+            D=self.width,
+            ROW=self.rows.shape[2],
+            SIZE=_CHUNK,
             KIND=self.passes.kind,
-            COEFFICIENTS=EXACT_COEFFICIENTS, POPULAR=self.popular, DIRECTED=self.passes.directed,
-        )  # fmt: skip
+            COEFFICIENTS=EXACT_COEFFICIENTS,
+            POPULAR=self.popular,
+            DIRECTED=self.passes.directed,
+        )
         scan = min(_SCAN, triton.next_power_of_2(chunks))
         forward_kernel[(runs,)](
-            self.passes.sums, self.passes.sums[0].numel(), parts, self.passes.least, self.chunk_sums, chunks, *when,
-            self.below, SIZE=scan,
-        )  # fmt: skip
+            self.passes.sums,
+            self.passes.sums[0].numel(),
+            parts,
+            self.passes.least,
+            self.chunk_sums,
+            chunks,
+            *when,
+            self.below,
+            SIZE=scan,
+        )
         denominators_kernel[(chunks, runs)](
-            self.values, m, self.silent, self.running, self.below, self.weaker, chunks, *when, self.log_z,
-            self.running_inverse, self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
-        )  # fmt: skip
+            self.values,
+            m,
+            self.silent,
+            self.running,
+            self.below,
+            self.weaker,
+            chunks,
+            *when,
+            self.log_z,
+            self.running_inverse,
+            self.chunk_inverse,
+            self.chunk_loss,
+            SIZE=_CHUNK,
+        )
         backward_kernel[(runs,)](
-            self.passes.least, parts, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when,
-            self.above, self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
-            SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
-        )  # fmt: skip
+            self.passes.least,
+            parts,
+            self.chunk_inverse,
+            self.chunk_loss,
+            self.chunk_longest,
+            chunks,
+            *when,
+            self.above,
+            self.rest,
+            self.loss,
+            self.longest,
+            self.record,
+            self.losses,
+            self.rules,
+            self.best_every,
+            SIZE=scan,
+            STOP_WHEN_ORDERED=self.stop_when_ordered,
+            RECORD=record,
+        )
         pulls_kernel[(chunks, runs)](
-            self.values, self.slopes, self.log_z, m, self.silent, self.running, self.below, self.running_inverse,
-            self.above, self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
-        )  # fmt: skip
+            self.values,
+            self.slopes,
+            self.log_z,
+            m,
+            self.silent,
+            self.running,
+            self.below,
+            self.running_inverse,
+            self.above,
+            self.weaker,
+            self.stops,
+            chunks,
+            *when,
+            self.pulls,
+            SIZE=_CHUNK,
+        )
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
         passes = self.passes
         nodes, entries = (64, 64) if passes.interpreted else (_NODES, _ENTRIES)
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.rows, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls,
-            self.shift_slopes, self.offsets, self.incident, self.others, self.factors, self.schedule,
-            self.schedule.shape[-1], self.iterations, passes.n, self.m, D=self.width, ROW=self.rows.shape[2],
-            NODES=nodes, ENTRIES=entries, POPULAR=self.popular, num_warps=1,
-        )  # fmt: skip
+            self.points,
+            self.rows,
+            self.gradient,
+            passes.gradient,
+            passes.splits,
+            self.rest,
+            self.pulls,
+            self.shift_slopes,
+            self.offsets,
+            self.incident,
+            self.others,
+            self.factors,
+            self.schedule,
+            self.schedule.shape[-1],
+            self.iterations,
+            passes.n,
+            self.m,
+            D=self.width,
+            ROW=self.rows.shape[2],
+            NODES=nodes,
+            ENTRIES=entries,
+            POPULAR=self.popular,
+            num_warps=1,
+        )
 
     def _hold(self, *, descends: bool) -> torch.Tensor:
         """Add the gradient of what holds sums of distances to closeness; the term itself [runs]."""
@@ -303,11 +442,19 @@ class _Group:
         for run, weight in enumerate(self.centrality if self.term is not None else ()):
             if weight and self.term is not None:
                 now = self.schedule[run].index_select(1, self.iterations[run : run + 1])
-                shifts, slopes = (self.shifts[run], self.shift_slopes[run]) if self.popular else (None, None)
+                shifts, slopes = (
+                    (self.shifts[run], self.shift_slopes[run]) if self.popular else (None, None)
+                )
                 found[run] = self.term.add(
-                    self.points[run], shifts, self.spaces[run], (now[0, 0], now[1, 0]), weight,
-                    self.iterations[run] if descends else None, self.gradient[run], slopes,
-                )  # fmt: skip
+                    self.points[run],
+                    shifts,
+                    self.spaces[run],
+                    (now[0, 0], now[1, 0]),
+                    weight,
+                    self.iterations[run] if descends else None,
+                    self.gradient[run],
+                    slopes,
+                )
         return found
 
     def _move(self) -> None:
@@ -317,11 +464,33 @@ class _Group:
             torch.linalg.vector_norm(self.shift_slopes, dim=1, out=self.slope_lengths)
             self.slope_lengths /= math.sqrt(self.passes.n)
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
-            self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.shifts,
-            self.best_shifts, self.shift_slopes, self.slope_lengths, self.time, self.radius, self.rules, self.record,
-            self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width, NODES=nodes,
-            FLAT=self.time == 0, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, POPULAR=self.popular, num_warps=1,
-        )  # fmt: skip
+            self.points,
+            self.pair_points,
+            self.spacing,
+            self.free,
+            self.best,
+            self.gradient,
+            self.shifts,
+            self.best_shifts,
+            self.shift_slopes,
+            self.slope_lengths,
+            self.time,
+            self.radius,
+            self.rules,
+            self.record,
+            self.schedule,
+            self.schedule.shape[-1],
+            self.iterations,
+            self.passes.n,
+            FARTHEST,
+            D=self.width,
+            NODES=nodes,
+            FLAT=self.time == 0,
+            OPTIMIZER=self.optimizer,
+            SPLIT=self.passes.split,
+            POPULAR=self.popular,
+            num_warps=1,
+        )
 
     def evaluate(self, found: Evaluation) -> None:
         """Write the objective where the runs stand into their positions."""

@@ -1,4 +1,6 @@
-"""The kernels of an iteration after the pass over the pairs: sums over the capacity classes, and the descent step."""
+"""The kernels of an iteration after the pass over the pairs: sums over the capacity classes, and
+the descent step.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,38 @@ from .. import base
 from .pair_kernels import log_add
 
 _DESCENT, _PHI, _SIGNED_GRADIENT = map(tl.constexpr, (base.DESCENT, base.PHI, base.SIGNED_GRADIENT))
-# Columns of a run's record; the last two are of the device alone: whether these points are kept, and whether they move.
-_BEST_LOSS, _BEST_ITERATION, _DROPPED, _DONE_AT, _LONGEST, _SHORTEST, _STEP_SCALE, _REACH, _, _KEEP, _MOVES = map(
-    tl.constexpr, range(len(base.FIELDS) + 2)
-)
+# Columns of a run's record; the last two are of the device alone: whether these points are kept,
+# and whether they move.
+(
+    _BEST_LOSS,
+    _BEST_ITERATION,
+    _DROPPED,
+    _DONE_AT,
+    _LONGEST,
+    _SHORTEST,
+    _STEP_SCALE,
+    _REACH,
+    _,
+    _KEEP,
+    _MOVES,
+) = map(tl.constexpr, range(len(base.FIELDS) + 2))
 RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
 _FADING, _FASTEST_FADING = map(tl.constexpr, (base.FADING, base.FASTEST_FADING))
 
 
 @triton.jit
 def forward_kernel(
-    sums, count, parts, least, chunk_sums, chunks, schedule, total_iterations, iterations, below, SIZE: tl.constexpr
+    sums,
+    count,
+    parts,
+    least,
+    chunk_sums,
+    chunks,
+    schedule,
+    total_iterations,
+    iterations,
+    below,
+    SIZE: tl.constexpr,
 ):
     """Running log-sum-exp over the chunks, the non-edges first: below [B, chunks + 1]."""
     run = tl.program_id(0)
@@ -31,11 +54,15 @@ def forward_kernel(
     # The pass meets every pair twice, and one of all parts.
     nonedges = tl.sum(total, 0) / 2.0 * parts
     some = nonedges > 0.0
-    carry = tl.where(some, tl.log(tl.where(some, nonedges, 1.0)) - tl.load(least + run) / tau, float("-inf"))
+    carry = tl.where(
+        some, tl.log(tl.where(some, nonedges, 1.0)) - tl.load(least + run) / tau, float("-inf")
+    )
     below += run * (chunks + 1)
     tl.store(below, carry)
     for start in range(0, chunks, SIZE):
-        sums_here = tl.load(chunk_sums + run * chunks + start + at, mask=start + at < chunks, other=float("-inf"))
+        sums_here = tl.load(
+            chunk_sums + run * chunks + start + at, mask=start + at < chunks, other=float("-inf")
+        )
         running = log_add(tl.associative_scan(sums_here, 0, log_add), carry)
         tl.store(below + 1 + start + at, running, mask=start + at < chunks)
         carry = tl.max(running, 0)
@@ -43,7 +70,9 @@ def forward_kernel(
 
 @triton.jit
 def _prefix(running, carry, count, inside, SIZE: tl.constexpr):
-    """Log-sum-exp of the first ``count`` entries: ``carry`` of the chunks before, and ``running`` within the chunk."""
+    """Log-sum-exp of the first ``count`` entries: ``carry`` of the chunks before, and ``running``
+    within the chunk.
+    """
     last = tl.maximum(count - 1, 0)
     within = tl.load(running + last, mask=inside & (count > 0), other=float("-inf"))
     return log_add(tl.load(carry + last // SIZE, mask=inside, other=float("-inf")), within)
@@ -51,10 +80,24 @@ def _prefix(running, carry, count, inside, SIZE: tl.constexpr):
 
 @triton.jit
 def denominators_kernel(
-    values, m, silent, running, below, weaker, chunks, schedule, total_iterations, iterations, log_z, running_inverse,
-    chunk_inverse, chunk_loss, SIZE: tl.constexpr,
-):  # fmt: skip
-    """log Z of the edges [B, m]; of each chunk its part of the loss and the running log-sum-exp of 1/Z from its end.
+    values,
+    m,
+    silent,
+    running,
+    below,
+    weaker,
+    chunks,
+    schedule,
+    total_iterations,
+    iterations,
+    log_z,
+    running_inverse,
+    chunk_inverse,
+    chunk_loss,
+    SIZE: tl.constexpr,
+):
+    """log Z of the edges [B, m]; of each chunk its part of the loss and the running log-sum-exp of
+    1/Z from its end.
 
     The first edges, which are ``silent``, have no part in these.
     """
@@ -68,7 +111,9 @@ def denominators_kernel(
     excess = tl.where(inside, less - score, 0.0)
     # log(1 + e^excess), with its digits where it is small.
     rest = tl.exp(-tl.abs(excess))
-    term = tl.maximum(excess, 0.0) + tl.where(rest < 1e-4, rest * (1.0 - rest * (0.5 - rest / 3.0)), tl.log(1.0 + rest))
+    term = tl.maximum(excess, 0.0) + tl.where(
+        rest < 1e-4, rest * (1.0 - rest * (0.5 - rest / 3.0)), tl.log(1.0 + rest)
+    )
     z = score + term
     counts = inside & (e >= silent)
     tl.store(log_z + run * m + e, z, mask=inside)
@@ -80,11 +125,30 @@ def denominators_kernel(
 
 @triton.jit
 def backward_kernel(
-    least, parts, chunk_inverse, chunk_loss, chunk_longest, chunks, schedule, total_iterations, iterations, above, rest,
-    loss, longest, record, losses, rules, best_every,
-    SIZE: tl.constexpr, STOP_WHEN_ORDERED: tl.constexpr, RECORD: tl.constexpr,
-):  # fmt: skip
-    """Running log-sum-exp of 1/Z from the last chunk down: above [B, chunks + 1]; the loss; with RECORD, the record."""
+    least,
+    parts,
+    chunk_inverse,
+    chunk_loss,
+    chunk_longest,
+    chunks,
+    schedule,
+    total_iterations,
+    iterations,
+    above,
+    rest,
+    loss,
+    longest,
+    record,
+    losses,
+    rules,
+    best_every,
+    SIZE: tl.constexpr,
+    STOP_WHEN_ORDERED: tl.constexpr,
+    RECORD: tl.constexpr,
+):
+    """Running log-sum-exp of 1/Z from the last chunk down: above [B, chunks + 1]; the loss; with
+    RECORD, the record.
+    """
     run = tl.program_id(0)
     at = tl.arange(0, SIZE)
     step = tl.load(iterations + run)
@@ -99,7 +163,10 @@ def backward_kernel(
         there = start + at < chunks
         where = run * chunks + chunks - 1 - start - at
         running = log_add(
-            tl.associative_scan(tl.load(chunk_inverse + where, mask=there, other=float("-inf")), 0, log_add), carry
+            tl.associative_scan(
+                tl.load(chunk_inverse + where, mask=there, other=float("-inf")), 0, log_add
+            ),
+            carry,
         )
         tl.store(above + chunks - 1 - start - at, running, mask=there)
         carry = tl.max(running, 0)
@@ -115,7 +182,12 @@ def backward_kernel(
         settled = tl.load(rules + run * 3 + 2).to(tl.int64)
         ordered = active & (far < near) if STOP_WHEN_ORDERED else active & (step < 0)
         moves = active & (ordered == 0)
-        better = (step % best_every == 0) & (value < tl.load(record + _BEST_LOSS)) & (step >= settled) & active
+        better = (
+            (step % best_every == 0)
+            & (value < tl.load(record + _BEST_LOSS))
+            & (step >= settled)
+            & active
+        )
         keep = ordered | better | ((step < settled) & active)
         tl.store(record + _BEST_LOSS, value, mask=ordered | better)
         tl.store(record + _BEST_ITERATION, step.to(tl.float64), mask=keep)
@@ -131,9 +203,24 @@ def backward_kernel(
 
 @triton.jit
 def pulls_kernel(
-    values, slopes, log_z, m, silent, running, below, running_inverse, above, weaker, stops, chunks, schedule,
-    total_iterations, iterations, pulls, SIZE: tl.constexpr,
-):  # fmt: skip
+    values,
+    slopes,
+    log_z,
+    m,
+    silent,
+    running,
+    below,
+    running_inverse,
+    above,
+    weaker,
+    stops,
+    chunks,
+    schedule,
+    total_iterations,
+    iterations,
+    pulls,
+    SIZE: tl.constexpr,
+):
     """What the loss changes by with w and with d of each edge, times τ: [B, m, 2]."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     e = chunk * SIZE + tl.arange(0, SIZE)
@@ -146,7 +233,9 @@ def pulls_kernel(
     there = inside & (stop < m)
     within = tl.load(running_inverse + run * m + stop, mask=there, other=float("-inf"))
     after = tl.load(above + run * (chunks + 1) + stop // SIZE + 1, mask=there, other=float("-inf"))
-    score = tl.where(inside, -tl.load(values + run * m + e, mask=inside, other=0.0) / tau, float("-inf"))
+    score = tl.where(
+        inside, -tl.load(values + run * m + e, mask=inside, other=0.0) / tau, float("-inf")
+    )
     z = tl.load(log_z + run * m + e, mask=inside, other=0.0)
     own = tl.where(e >= silent, tl.exp(tl.where(inside, less - z, 0.0)), 0.0)
     pull = own - tl.exp(score + log_add(within, after))
@@ -172,7 +261,9 @@ def _onto(x, time, radius, D: tl.constexpr):
 
 @triton.jit
 def _is_somewhere(x, time, radius, farthest, D: tl.constexpr):
-    """Whether points are finite, have a time part if they should, and are so near that float64 can tell where."""
+    """Whether points are finite, have a time part if they should, and are so near that float64 can
+    tell where.
+    """
     square = tl.zeros_like(x[0])
     time_square = tl.zeros_like(x[0])
     for k in tl.static_range(D):
@@ -183,12 +274,16 @@ def _is_somewhere(x, time, radius, farthest, D: tl.constexpr):
 
 @triton.jit
 def _bounded(g, step, max_step, D: tl.constexpr):
-    """What to multiply a direction by: -step, or less where the move would be longer than ``max_step``."""
+    """What to multiply a direction by: -step, or less where the move would be longer than
+    ``max_step``.
+    """
     square = tl.zeros_like(g[0])
     for k in tl.static_range(D):
         square += g[k] * g[k]
     length = tl.sqrt(square) * step
-    return tl.where(length <= max_step, -step, -step * max_step / tl.where(length > 0.0, length, 1.0))
+    return tl.where(
+        length <= max_step, -step, -step * max_step / tl.where(length > 0.0, length, 1.0)
+    )
 
 
 @triton.jit
@@ -216,11 +311,32 @@ def _exponential(x, g, time, radius, D: tl.constexpr):
 
 @triton.jit
 def gradient_kernel(
-    points, rows, gradient, partial, splits, rest, pulls, slopes, offsets, incident, others, factors, schedule,
-    total_iterations, iterations, n, m, D: tl.constexpr, ROW: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
+    points,
+    rows,
+    gradient,
+    partial,
+    splits,
+    rest,
+    pulls,
+    slopes,
+    offsets,
+    incident,
+    others,
+    factors,
+    schedule,
+    total_iterations,
+    iterations,
+    n,
+    m,
+    D: tl.constexpr,
+    ROW: tl.constexpr,
+    NODES: tl.constexpr,
+    ENTRIES: tl.constexpr,
     POPULAR: tl.constexpr,
-):  # fmt: skip
-    """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of offsets into slopes."""
+):
+    """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of offsets
+    into slopes.
+    """
     run = tl.program_id(1)
     nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
     inside = nodes < n
@@ -236,8 +352,9 @@ def gradient_kernel(
             where = (split + entries)[None, :]
             some = tl.load(
                 partial + ((run * splits + where) * (D + POPULAR) + k) * n + nodes[:, None],
-                mask=inside[:, None] & (where < splits), other=0.0,
-            )  # fmt: skip
+                mask=inside[:, None] & (where < splits),
+                other=0.0,
+            )
             total += tl.sum(some.to(tl.float64), 1)
         if k < D:
             x = x + (tl.load(points + base + k * n + nodes, mask=inside, other=1.0),)
@@ -256,23 +373,52 @@ def gradient_kernel(
             slope -= tl.sum(tl.load(edge + 1, mask=there, other=0.0), 1) / tau
         added = ()
         for k in tl.static_range(D):
-            difference = x[k][:, None] - tl.load(rows + (run * n + other) * ROW + k, mask=there, other=0.0)
+            difference = x[k][:, None] - tl.load(
+                rows + (run * n + other) * ROW + k, mask=there, other=0.0
+            )
             added = added + (g[k] + tl.sum(tl.where(there, pull * difference, 0.0), 1),)
         g = added
     for k in tl.static_range(D):
-        tl.store(gradient + base + k * n + nodes, 2.0 * tl.load(factors + run * D + k) * g[k], mask=inside)
+        tl.store(
+            gradient + base + k * n + nodes,
+            2.0 * tl.load(factors + run * D + k) * g[k],
+            mask=inside,
+        )
     if POPULAR:
         tl.store(slopes + run * n + nodes, slope, mask=inside)
 
 
 @triton.jit
 def move_kernel(
-    points, pair_points, spacing, free, best, gradient, offsets, best_offsets, slopes, slope_lengths, time, radius,
-    rules, record, schedule, total_iterations, iterations, n, farthest,
-    D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, OPTIMIZER: tl.constexpr, SPLIT: tl.constexpr,
+    points,
+    pair_points,
+    spacing,
+    free,
+    best,
+    gradient,
+    offsets,
+    best_offsets,
+    slopes,
+    slope_lengths,
+    time,
+    radius,
+    rules,
+    record,
+    schedule,
+    total_iterations,
+    iterations,
+    n,
+    farthest,
+    D: tl.constexpr,
+    NODES: tl.constexpr,
+    FLAT: tl.constexpr,
+    OPTIMIZER: tl.constexpr,
+    SPLIT: tl.constexpr,
     POPULAR: tl.constexpr,
-):  # fmt: skip
-    """The next points of a program's nodes. Not before all gradients are known: those of edges look at other nodes."""
+):
+    """The next points of a program's nodes. Not before all gradients are known: those of edges look
+    at other nodes.
+    """
     run = tl.program_id(1)
     nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
     inside = nodes < n
@@ -293,7 +439,11 @@ def move_kernel(
         slope = tl.load(slopes + run * n + nodes, mask=inside, other=0.0)
         tl.store(best_offsets + run * n + nodes, offset, mask=keep)
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
-    step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
+    step = (
+        tl.load(schedule + (run * 4 + 2) * total_iterations + at)
+        * drop
+        * tl.load(record + _STEP_SCALE)
+    )
     max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at) * tl.load(record + _REACH)
     r = tl.load(radius + run)
     moved = x
@@ -318,7 +468,11 @@ def move_kernel(
         back = ()
         for k in tl.static_range(D):
             back = back + (
-                tl.where(k < time, stretch / length * (g[k] - along * z[k] / length), g[k] + along * z[k] / stretch),
+                tl.where(
+                    k < time,
+                    stretch / length * (g[k] - along * z[k] / length),
+                    g[k] + along * z[k] / stretch,
+                ),
             )
         factor = _bounded(back, step, max_step, D)
         moved = ()
@@ -341,7 +495,8 @@ def move_kernel(
             g = turned
         factor = _bounded(g, step, max_step, D)
         if OPTIMIZER == _SIGNED_GRADIENT:
-            # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, where it is 0 neither.
+            # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends,
+            # where it is 0 neither.
             square = tl.zeros([NODES], tl.float64)
             for k in tl.static_range(D):
                 square += tl.where(k < time, -g[k] * g[k], g[k] * g[k])
@@ -355,8 +510,12 @@ def move_kernel(
     if POPULAR:
         # One factor for all offsets, so that their mean stays what it was.
         length = tl.load(slope_lengths + run) * step
-        fading = tl.where(max_step < float("inf"), tl.minimum(_FADING * max_step / r, _FASTEST_FADING), 0.0)
-        shifted = (1.0 - fading) * offset + tl.where(length <= max_step, -step, -step * max_step / length) * slope
+        fading = tl.where(
+            max_step < float("inf"), tl.minimum(_FADING * max_step / r, _FASTEST_FADING), 0.0
+        )
+        shifted = (1.0 - fading) * offset + tl.where(
+            length <= max_step, -step, -step * max_step / length
+        ) * slope
         tl.store(offsets + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)
@@ -367,4 +526,8 @@ def move_kernel(
             tl.store(at_pair, coarse.to(tl.float32), mask=moves)
             tl.store(at_pair + D * n, (moved[k] - coarse).to(tl.float32), mask=moves)
         else:
-            tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)
+            tl.store(
+                pair_points + base + k * n + nodes,
+                moved[k].to(pair_points.dtype.element_ty),
+                mask=moves,
+            )

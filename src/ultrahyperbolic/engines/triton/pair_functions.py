@@ -1,6 +1,8 @@
-"""Dissimilarities on a CUDA device, with their slopes, and what is added to them: offsets of nodes, and springs.
+"""Dissimilarities on a CUDA device, with their slopes, and what is added to them: offsets of nodes,
+and springs.
 
-Springs are as in ``engines/numba/offsets.py``: a pair of which neither direction is a tie stands for both.
+Springs are as in ``engines/numba/offsets.py``: a pair of which neither direction is a tie stands
+for both.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def exp2(x, FAST: tl.constexpr):
 
 @triton.jit
 def _unit_arc(w, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr):
-    """2·asinh √w for w > 0 and 2·asin √-w for -1/2 <= w < 0, and the slope in w; any number below -1/2."""
+    """2·asinh √w for w > 0 and 2·asin √-w for -1/2 <= w < 0, and the slope in w; any number below
+    -1/2.
+    """
     size = tl.abs(w)
     inverse = _rsqrt(tl.maximum(size, 1e-37), FAST)
     root = size * inverse
@@ -76,8 +80,12 @@ def _unit_arc(w, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr):
 
 
 @triton.jit
-def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr):
-    """The dissimilarity numbered KIND and its slope in w (for flat kinds w is the squared distance)."""
+def dissimilarity(
+    w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr
+):
+    """The dissimilarity numbered KIND and its slope in w (for flat kinds w is the squared
+    distance).
+    """
     if KIND == FLAT_SQUARED:
         value = w
         slope = tl.zeros_like(w) + 1.0
@@ -100,7 +108,8 @@ def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.const
     elif KIND == BROKEN:
         beyond = w < -0.5
         value, slope = _unit_arc(tl.where(beyond, -1.0 - w, w), COEFFICIENTS, FAST)
-        # Past a quarter turn the geodesic goes on through the antipode: π - 2 asin √(1+w), then π + 2 asinh √(-1-w).
+        # Past a quarter turn the geodesic goes on through the antipode: π - 2 asin √(1+w), then π +
+        # 2 asinh √(-1-w).
         value = tl.where(beyond, tl.where(w > -1.0, -value, value) + _PI, value)
         slope = tl.where(beyond, tl.where(w > -1.0, slope, -slope), slope)
         value = radius * value
@@ -113,7 +122,9 @@ def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.const
         if KIND == CONE_RULE:
             cone = tl.abs(w) < _CONE
             value = tl.where(cone, 4.0 * radius * tl.abs(w), value)
-            slope = tl.where(cone, tl.where(w > 0.0, 4.0, tl.where(w < 0.0, -4.0, 0.0)) * radius, slope)
+            slope = tl.where(
+                cone, tl.where(w > 0.0, 4.0, tl.where(w < 0.0, -4.0, 0.0)) * radius, slope
+            )
         if KIND == SMOOTHED:
             square = value * value
             sum_square = square * square + epsilon * epsilon
@@ -134,7 +145,9 @@ def _steps(heights, rows, columns, n, real: tl.constexpr):
 
 @triton.jit
 def lengthened(value, offsets, own, heights, springs, rows, columns, n, DIRECTED: tl.constexpr):
-    """Dissimilarities of rows, whose offsets are ``own``, with columns, less the offsets of both; and with springs."""
+    """Dissimilarities of rows, whose offsets are ``own``, with columns, less the offsets of both;
+    and with springs.
+    """
     value -= own + tl.load(offsets + columns, mask=columns < n, other=0.0).to(value.dtype)[None, :]
     if DIRECTED:
         beyond = _steps(heights, rows, columns, n, value.dtype) - 1.0
@@ -144,6 +157,8 @@ def lengthened(value, offsets, own, heights, springs, rows, columns, n, DIRECTED
 
 @triton.jit
 def both_ways(heights, springs, rate, rows, columns, n, FAST: tl.constexpr):
-    """The exponentials of both directions in units of that of the shorter one; ``rate`` is that of powers of 2."""
+    """The exponentials of both directions in units of that of the shorter one; ``rate`` is that of
+    powers of 2.
+    """
     fall = -4.0 * tl.load(springs).to(rate.dtype) * rate
     return 1.0 + exp2(fall * _steps(heights, rows, columns, n, rate.dtype), FAST)

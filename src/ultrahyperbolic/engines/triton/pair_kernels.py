@@ -1,4 +1,6 @@
-"""The kernels of the pass over all pairs, and of the dissimilarities of single pairs, on a CUDA device."""
+"""The kernels of the pass over all pairs, and of the dissimilarities of single pairs, on a CUDA
+device.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,18 @@ def coordinates(points, n, rows, D: tl.constexpr, SPLIT: tl.constexpr):
 def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr):
     """The same in float32, of coordinates that are a multiple of a grid's spacing and a fine rest.
 
-    Squares of multiples and their sums are whole numbers, so that the difference of large squares, which w is near the
-    light cone, loses no digit; what the rests add is small, and so is its rounding.
+    Squares of multiples and their sums are whole numbers, so that the difference of large squares,
+    which w is near the light cone, loses no digit; what the rests add is small, and so is its
+    rounding.
     """
     t = ()
     coarse = tl.zeros_like(x[0] + tl.load(points + columns, mask=columns < n, other=0.0)[None, :])
     fine = coarse
     for k in tl.static_range(D):
         difference = x[k] - tl.load(points + k * n + columns, mask=columns < n, other=0.0)[None, :]
-        rest = x[D + k] - tl.load(points + (D + k) * n + columns, mask=columns < n, other=0.0)[None, :]
+        rest = (
+            x[D + k] - tl.load(points + (D + k) * n + columns, mask=columns < n, other=0.0)[None, :]
+        )
         more = 2.0 * difference + rest
         t = t + (difference + rest,)
         if k >= TIME:
@@ -45,8 +50,12 @@ def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl
 
 
 @triton.jit
-def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
-    """w of rows x with columns, and differences of coordinates; in float64 one time coordinate follows from space."""
+def half_chords(
+    x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr
+):
+    """w of rows x with columns, and differences of coordinates; in float64 one time coordinate
+    follows from space.
+    """
     if SPLIT:
         return _split_half_chords(x, points, n, columns, factors, D, TIME)
     t = ()
@@ -77,7 +86,9 @@ def matrix(points, n, nodes, D: tl.constexpr, WIDTH: tl.constexpr):
 
 @triton.jit
 def half_chords_of_products(x, y, factors, D: tl.constexpr, WIDTH: tl.constexpr):
-    """w of rows [rows, WIDTH] with columns in float32, from their products: the rounding is that of the squares."""
+    """w of rows [rows, WIDTH] with columns in float32, from their products: the rounding is that of
+    the squares.
+    """
     k = tl.arange(0, WIDTH)
     signs = tl.load(factors + k, mask=k < D, other=0.0)[None, :]
     squares = tl.sum(x * x * signs, 1)[:, None] + tl.sum(y * y * signs, 1)[None, :]
@@ -93,7 +104,9 @@ def is_edge(bitmap, words, rows, columns):
 
 @triton.jit
 def first_tile(begin, block, parts, iteration, BM: tl.constexpr, BN: tl.constexpr):
-    """The first tile of columns from ``begin`` on whose square cell with a block of rows is in an iteration's part."""
+    """The first tile of columns from ``begin`` on whose square cell with a block of rows is in an
+    iteration's part.
+    """
     part = iteration % parts
     return begin + (part + parts - (block * BM // BN + begin) % parts) % parts
 
@@ -111,13 +124,28 @@ def seek(list_columns, at, stop, column):
 
 
 @triton.jit
-def listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN: tl.constexpr, SAMPLED: tl.constexpr):
-    """Which pairs of a tile a block's list of columns leaves out, and where in the list the next tile begins."""
+def listed(
+    list_columns,
+    list_rows,
+    at,
+    stop,
+    tile,
+    rows,
+    columns,
+    n,
+    BN: tl.constexpr,
+    SAMPLED: tl.constexpr,
+):
+    """Which pairs of a tile a block's list of columns leaves out, and where in the list the next
+    tile begins.
+    """
     out = (columns >= n)[None, :] | (rows >= n)[:, None]
     if SAMPLED:
         at = seek(list_columns, at, stop, tile * BN)
     while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
-        hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
+        hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[
+            :, None
+        ]
         out = out | hit
         at += 1
     return out, at
@@ -125,12 +153,24 @@ def listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN: tl.con
 
 @triton.jit
 def shortest(
-    w, out, offsets, own, columns, n, radius, epsilon,
-    KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
-):  # fmt: skip
+    w,
+    out,
+    offsets,
+    own,
+    columns,
+    n,
+    radius,
+    epsilon,
+    KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr,
+    FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
+):
     """What no dissimilarity of a tile is below: that of its least |w|, less the largest offsets."""
     least = tl.min(tl.min(tl.where(out, 1e4, tl.abs(w)), 1), 0)
-    value, _slope = dissimilarity(tl.zeros([1], w.dtype) + least, radius, epsilon, KIND, COEFFICIENTS, FAST)
+    value, _slope = dissimilarity(
+        tl.zeros([1], w.dtype) + least, radius, epsilon, KIND, COEFFICIENTS, FAST
+    )
     bound = tl.max(value, 0)
     if POPULAR:
         theirs = tl.load(offsets + columns, mask=columns < n, other=float("-inf")).to(w.dtype)
@@ -140,13 +180,43 @@ def shortest(
 
 @triton.jit
 def nearest_kernel(
-    points, factors, radius, n, schedule, total_iterations, iterations, offsets, heights, springs, bitmap, words,
-    list_columns, list_rows, list_starts, list_stops, found, splits, tiles, parts,
-    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
-    POPULAR: tl.constexpr, DIRECTED: tl.constexpr, PRODUCTS: tl.constexpr,
-):  # fmt: skip
-    """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij - a_i - a_j."""
+    points,
+    factors,
+    radius,
+    n,
+    schedule,
+    total_iterations,
+    iterations,
+    offsets,
+    heights,
+    springs,
+    bitmap,
+    words,
+    list_columns,
+    list_rows,
+    list_starts,
+    list_stops,
+    found,
+    splits,
+    tiles,
+    parts,
+    D: tl.constexpr,
+    TIME: tl.constexpr,
+    SPLIT: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BITMAP: tl.constexpr,
+    SAMPLED: tl.constexpr,
+    KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr,
+    FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
+    DIRECTED: tl.constexpr,
+    PRODUCTS: tl.constexpr,
+):
+    """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij
+    - a_i - a_j.
+    """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)
@@ -170,7 +240,9 @@ def nearest_kernel(
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         if PRODUCTS:
-            w = half_chords_of_products(x, matrix(points, n, columns, D, PRODUCTS), factors, D, PRODUCTS)
+            w = half_chords_of_products(
+                x, matrix(points, n, columns, D, PRODUCTS), factors, D, PRODUCTS
+            )
         else:
             w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
@@ -180,11 +252,15 @@ def nearest_kernel(
         if POPULAR:
             counts = True
             if PRODUCTS:
-                bound = shortest(w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR)
+                bound = shortest(
+                    w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR
+                )
                 counts = bound < least
             if counts:
                 value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
-                value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
+                value = lengthened(
+                    value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED
+                )
                 above = tl.minimum(above, tl.where(out, float("inf"), value))
                 if PRODUCTS:
                     least = tl.min(tl.min(above, 1), 0)
@@ -198,17 +274,29 @@ def nearest_kernel(
 
 @triton.jit
 def least_kernel(
-    found, count, schedule, total_iterations, iterations, radius, least,
-    KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, SIZE: tl.constexpr,
-):  # fmt: skip
+    found,
+    count,
+    schedule,
+    total_iterations,
+    iterations,
+    radius,
+    least,
+    KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr,
+    SIZE: tl.constexpr,
+):
     """The dissimilarity of the nearest pair from what the programs found: least [B]."""
     run = tl.program_id(0)
     above = tl.full([SIZE], float("inf"), tl.float64)
     below = tl.full([SIZE], float("-inf"), tl.float64)
     for start in range(0, count, SIZE):
         at = start + tl.arange(0, SIZE)
-        above = tl.minimum(above, tl.load(found + (run * count + at) * 2, mask=at < count, other=float("inf")))
-        below = tl.maximum(below, tl.load(found + (run * count + at) * 2 + 1, mask=at < count, other=float("-inf")))
+        above = tl.minimum(
+            above, tl.load(found + (run * count + at) * 2, mask=at < count, other=float("inf"))
+        )
+        below = tl.maximum(
+            below, tl.load(found + (run * count + at) * 2 + 1, mask=at < count, other=float("-inf"))
+        )
     nearest_above, nearest_below = tl.min(above, 0), tl.max(below, 0)
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + tl.load(iterations + run))
     r = tl.load(radius + run)
@@ -222,14 +310,45 @@ def least_kernel(
 
 @triton.jit
 def pass_kernel(
-    points, factors, radius, n, schedule, total_iterations, iterations, least, offsets, heights, springs, bitmap, words,
-    list_columns, list_rows, list_starts, list_stops, sums, gradient, splits, tiles, parts,
-    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
-    POPULAR: tl.constexpr, DIRECTED: tl.constexpr, PRODUCTS: tl.constexpr,
-):  # fmt: skip
-    """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
-    over its columns for each of its rows, into gradient [B, splits, D, n]; with offsets, Σ exp(…) is one row more.
+    points,
+    factors,
+    radius,
+    n,
+    schedule,
+    total_iterations,
+    iterations,
+    least,
+    offsets,
+    heights,
+    springs,
+    bitmap,
+    words,
+    list_columns,
+    list_rows,
+    list_starts,
+    list_stops,
+    sums,
+    gradient,
+    splits,
+    tiles,
+    parts,
+    D: tl.constexpr,
+    TIME: tl.constexpr,
+    SPLIT: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BITMAP: tl.constexpr,
+    SAMPLED: tl.constexpr,
+    KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr,
+    FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
+    DIRECTED: tl.constexpr,
+    PRODUCTS: tl.constexpr,
+):
+    """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…)
+    (∂d/∂w) (x_i - x_j) over its columns for each of its rows, into gradient [B, splits, D, n]; with
+    offsets, Σ exp(…) is one row more.
     """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
@@ -270,12 +389,16 @@ def pass_kernel(
             out, at = listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN, SAMPLED)
         counts = True
         if PRODUCTS:
-            bound = shortest(w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR)
+            bound = shortest(
+                w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR
+            )
             counts = (bound - nearest) * rate < _NEGLIGIBLE
         if counts:
             value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
             if POPULAR:
-                value = lengthened(value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED)
+                value = lengthened(
+                    value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED
+                )
             # At most 1 but for rounding; an edge may be nearer, and is then left out.
             weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
             if DIRECTED:
@@ -290,11 +413,18 @@ def pass_kernel(
                 for k in tl.static_range(D):
                     added = added + (pulls[k] + weight * t[k],)
                 pulls = added
-    tl.store(sums + (run * tl.num_programs(0) + block) * splits + split, tl.sum(tl.sum(total.to(tl.float64), 1), 0))
+    tl.store(
+        sums + (run * tl.num_programs(0) + block) * splits + split,
+        tl.sum(tl.sum(total.to(tl.float64), 1), 0),
+    )
     gradient += (run * splits + split) * (D + POPULAR) * n
     if PRODUCTS:
         k = tl.arange(0, PRODUCTS)[None, :].to(tl.int64)
-        tl.store(gradient + k * n + rows[:, None], pulled[:, None] * x - pulls, mask=(k < D) & (rows < n)[:, None])
+        tl.store(
+            gradient + k * n + rows[:, None],
+            pulled[:, None] * x - pulls,
+            mask=(k < D) & (rows < n)[:, None],
+        )
     else:
         for k in tl.static_range(D):
             tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
@@ -306,18 +436,43 @@ def pass_kernel(
 def log_add(a, b):
     """log(exp a + exp b); -∞ where both are."""
     most = tl.maximum(a, b)
-    return most + tl.log(1.0 + tl.exp(tl.minimum(a, b) - tl.where(most == float("-inf"), 0.0, most)))
+    return most + tl.log(
+        1.0 + tl.exp(tl.minimum(a, b) - tl.where(most == float("-inf"), 0.0, most))
+    )
 
 
 @triton.jit
 def edges_kernel(
-    rows, factors, time, radius, n, edges, m, silent, chunks, schedule, total_iterations, iterations, offsets,
-    heights, springs, values, slopes, running, chunk_sums, chunk_longest,
-    D: tl.constexpr, ROW: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr,
-    POPULAR: tl.constexpr, DIRECTED: tl.constexpr,
-):  # fmt: skip
-    """Dissimilarities of the edges, their slopes, and of each chunk the running log-sum-exp of -d/τ and the longest
-    of those that are not ``silent``.
+    rows,
+    factors,
+    time,
+    radius,
+    n,
+    edges,
+    m,
+    silent,
+    chunks,
+    schedule,
+    total_iterations,
+    iterations,
+    offsets,
+    heights,
+    springs,
+    values,
+    slopes,
+    running,
+    chunk_sums,
+    chunk_longest,
+    D: tl.constexpr,
+    ROW: tl.constexpr,
+    SIZE: tl.constexpr,
+    KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr,
+    POPULAR: tl.constexpr,
+    DIRECTED: tl.constexpr,
+):
+    """Dissimilarities of the edges, their slopes, and of each chunk the running log-sum-exp of -d/τ
+    and the longest of those that are not ``silent``.
     """
     chunk, run = tl.program_id(0), tl.program_id(1)
     rows += run * n * ROW
@@ -334,7 +489,9 @@ def edges_kernel(
         w += tl.where((k == 0) & (time == 1), 0.0, tl.load(factors + k) * (x - y) * (x - y))
         along += tl.where(k == 0, 0.0, (x - y) * (x + y))
     # One time coordinate: its difference from those of the space coordinates, as in the pass.
-    along /= tl.load(rows + i * ROW, mask=inside, other=1.0) + tl.load(rows + j * ROW, mask=inside, other=1.0)
+    along /= tl.load(rows + i * ROW, mask=inside, other=1.0) + tl.load(
+        rows + j * ROW, mask=inside, other=1.0
+    )
     w += tl.where(time == 1, tl.load(factors) * along * along, 0.0)
     step = tl.load(iterations + run)
     tau = tl.load(schedule + run * 4 * total_iterations + step)
@@ -342,13 +499,22 @@ def edges_kernel(
     value, slope = dissimilarity(w, tl.load(radius + run), epsilon, KIND, COEFFICIENTS, False)
     if POPULAR:
         offsets += run * n
-        value -= tl.load(offsets + i, mask=inside, other=0.0) + tl.load(offsets + j, mask=inside, other=0.0)
+        value -= tl.load(offsets + i, mask=inside, other=0.0) + tl.load(
+            offsets + j, mask=inside, other=0.0
+        )
     if DIRECTED:
-        beyond = tl.load(heights + i, mask=inside, other=0.0) - tl.load(heights + j, mask=inside, other=0.0) - 1.0
+        beyond = (
+            tl.load(heights + i, mask=inside, other=0.0)
+            - tl.load(heights + j, mask=inside, other=0.0)
+            - 1.0
+        )
         value += tl.load(springs + run) * beyond * beyond
     tl.store(values + run * m + e, value, mask=inside)
     tl.store(slopes + run * m + e, slope, mask=inside)
     total = tl.associative_scan(tl.where(inside, -value / tau, float("-inf")), 0, log_add)
     tl.store(running + run * m + e, total, mask=inside)
     tl.store(chunk_sums + run * chunks + chunk, tl.max(total, 0))
-    tl.store(chunk_longest + run * chunks + chunk, tl.max(tl.where(inside & (e >= silent), value, float("-inf")), 0))
+    tl.store(
+        chunk_longest + run * chunks + chunk,
+        tl.max(tl.where(inside & (e >= silent), value, float("-inf")), 0),
+    )

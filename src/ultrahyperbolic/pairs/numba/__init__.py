@@ -1,1 +1,3 @@
-"""Passes over all pairs, compiled for the CPU: every core, any dimension, signature and dissimilarity."""
+"""Passes over all pairs, compiled for the CPU: every core, any dimension, signature and
+dissimilarity.
+"""

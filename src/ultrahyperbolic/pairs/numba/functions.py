@@ -1,11 +1,12 @@
 """Dissimilarities as functions of the squared half chord w, their inverses, and tables of them.
 
-A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (for flat kinds, through its squared distance). Every
-dissimilarity is a monotone function of w on either side of the cone w = 0, which is what lets pairs be left out by
-comparing w with two bounds.
+A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (for flat kinds, through its squared
+distance). Every dissimilarity is a monotone function of w on either side of the cone w = 0, which
+is what lets pairs be left out by comparing w with two bounds.
 
-A table holds a function and its slope as polynomials on 32 segments of every octave of |w|, for w > 0 and w < 0: the
-segment and the place within it are bits of w itself, so that looking up costs no logarithm, root or division.
+A table holds a function and its slope as polynomials on 32 segments of every octave of |w|, for w >
+0 and w < 0: the segment and the place within it are bits of w itself, so that looking up costs no
+logarithm, root or division.
 """
 
 import math
@@ -14,10 +15,25 @@ from fractions import Fraction
 import numpy as np
 
 from ..kinds import CONE, Kind
-from .portable import asin, asinh, bits, exp, exp_between, fma, from_bits, inner, log1p, sin, sinh, vectorized
+from .portable import (
+    asin,
+    asinh,
+    bits,
+    exp,
+    exp_between,
+    fma,
+    from_bits,
+    inner,
+    log1p,
+    sin,
+    sinh,
+    vectorized,
+)
 
 # The kinds of dissimilarities as plain numbers, which the compiler takes for constants.
-GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = map(int, Kind)
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = map(
+    int, Kind
+)
 
 # exp(-46) is below the unit roundoff squared: what is pruned cannot be seen in a sum.
 CUT = 46.0
@@ -33,7 +49,8 @@ LOWEST_OCTAVE = -24
 _LOWEST_CONE_OCTAVE = -17
 # 2^48 half chords: 35 radii away.
 HIGHEST_OCTAVE = 48
-# Interpolation at Chebyshev's nodes of [-1/2, 1/2]: half the cosines of 15°, 45° and 75°, on both sides.
+# Interpolation at Chebyshev's nodes of [-1/2, 1/2]: half the cosines of 15°, 45° and 75°, on both
+# sides.
 _NODES = np.array([math.sqrt(6) + math.sqrt(2), math.sqrt(8), math.sqrt(6) - math.sqrt(2)]) / 8
 _NODES = np.concatenate((_NODES, -_NODES[::-1]))
 
@@ -74,7 +91,9 @@ def _smooth(square, slope, epsilon):
     """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative."""
     h = math.sqrt(square * square + epsilon * epsilon)
     root = math.sqrt(h)
-    return square * square / ((h + epsilon) * (root + math.sqrt(epsilon))), 0.5 * square / (h * root) * slope
+    return square * square / ((h + epsilon) * (root + math.sqrt(epsilon))), 0.5 * square / (
+        h * root
+    ) * slope
 
 
 @inner
@@ -101,13 +120,17 @@ def dissimilarity(w, kind, radius, epsilon):
         return 2.0 * radius * root, (math.copysign(radius, w) / root if root > 0.0 else 0.0)
     if kind == CONE_RULE:
         if abs(w) < CONE:
-            return 4.0 * radius * abs(w), 4.0 * radius * (1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0)
+            return 4.0 * radius * abs(w), 4.0 * radius * (
+                1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0
+            )
         return _arc(w, radius)
     # The broken geodesic.
     if w >= -0.5:
         return _arc(w, radius)
     if w > -1.0:
-        return radius * (math.pi - 2.0 * asin(math.sqrt(1.0 + w))), -radius / math.sqrt(-w * (1.0 + w))
+        return radius * (math.pi - 2.0 * asin(math.sqrt(1.0 + w))), -radius / math.sqrt(
+            -w * (1.0 + w)
+        )
     beyond = -1.0 - w
     if beyond == 0.0:
         return radius * math.pi, 0.0
@@ -174,7 +197,8 @@ def lowest_octave(kind):
 def table_octaves(reach, kind):
     """How many octaves of w > 0 and of w < 0 a table needs when no |w| exceeds ``reach``."""
     lowest = lowest_octave(kind)
-    # The power of two above ``reach``; any number if that is not finite, for then all w are beyond the table.
+    # The power of two above ``reach``; any number if that is not finite, for then all w are beyond
+    # the table.
     above = min(max(math.frexp(min(reach, 1e300))[1] - lowest, 1), HIGHEST_OCTAVE - lowest)
     if kind in (FLAT_SQUARED, FLAT_SMOOTHED, FLAT_DISTANCE):
         return above, 0
@@ -185,7 +209,8 @@ def table_octaves(reach, kind):
 
 @inner
 def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau, room):
-    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w < 0 from there on.
+    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w <
+    0 from there on.
 
     ``room`` [2, DEGREE + 1] or more is scratch.
     """
@@ -210,7 +235,9 @@ def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau, room
 
 @vectorized
 def look_up(table, lowest, above, below, w, count, values, slopes):
-    """Values and slopes at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
+    """Values and slopes at w[:count] from a table; how many lie outside it (theirs are then
+    meaningless).
+    """
     outside = 0
     limit_above = above << SEGMENT_BITS
     fewer = (below - above) << SEGMENT_BITS
@@ -227,14 +254,20 @@ def look_up(table, lowest, above, below, w, count, values, slopes):
         # The bits below the segment, as a number of [-1/2, 1/2).
         t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5
         row = table[place]
-        values[j] = fma(t, fma(t, fma(t, fma(t, fma(t, row[5], row[4]), row[3]), row[2]), row[1]), row[0])
-        slopes[j] = fma(t, fma(t, fma(t, fma(t, fma(t, row[11], row[10]), row[9]), row[8]), row[7]), row[6])
+        values[j] = fma(
+            t, fma(t, fma(t, fma(t, fma(t, row[5], row[4]), row[3]), row[2]), row[1]), row[0]
+        )
+        slopes[j] = fma(
+            t, fma(t, fma(t, fma(t, fma(t, row[11], row[10]), row[9]), row[8]), row[7]), row[6]
+        )
     return outside
 
 
 @vectorized
 def smooth(values, slopes, count, epsilon, flat):
-    """Distances (with ``flat``, squared ones) and their slopes in w into the smoothed ones, in place."""
+    """Distances (with ``flat``, squared ones) and their slopes in w into the smoothed ones, in
+    place.
+    """
     offset = math.sqrt(epsilon)
     for j in range(count):
         square = values[j] if flat else values[j] * values[j]
@@ -246,7 +279,9 @@ def smooth(values, slopes, count, epsilon, flat):
 
 @vectorized
 def exponentials(values, count, least, rate, weights):
-    """exp((least - values)·rate) into weights[:count]; the argument may not exceed 700, and ends at -700."""
+    """exp((least - values)·rate) into weights[:count]; the argument may not exceed 700, and ends at
+    -700.
+    """
     for j in range(count):
         y = (least - values[j]) * rate
         weights[j] = exp_between(y if y > -700.0 else -700.0)

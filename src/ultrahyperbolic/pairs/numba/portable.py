@@ -1,9 +1,9 @@
 """Arithmetic that gives the same bits on every processor.
 
-Compilers may fuse a product and a sum where a processor can, add in an order that suits its vectors, and call the
-system's library for exp and log. Each of these changes last digits from one processor to the next. Here products and
-sums are fused exactly where `fma` says so, `Lanes` fix the order of long sums, and functions are made of + - × ÷ √,
-which every processor rounds alike.
+Compilers may fuse a product and a sum where a processor can, add in an order that suits its
+vectors, and call the system's library for exp and log. Each of these changes last digits from one
+processor to the next. Here products and sums are fused exactly where `fma` says so, `Lanes` fix the
+order of long sums, and functions are made of + - × ÷ √, which every processor rounds alike.
 """
 
 import math
@@ -40,13 +40,15 @@ class _AsPart(CompilerBase):
 
     def _compile_core(self):
         found = super()._compile_core()
-        # numba knows a function by the built-in that Python would call. One of its own that refuses what it is given:
+        # numba knows a function by the built-in that Python would call. One of its own that refuses
+        # what it is given:
         unused = {}.update
         self.state.targetctx.insert_user_function(unused, found.fndesc, [found.library])
         return found._replace(entry_point=unused)
 
 
-# Without the interpreter's lock, so that slabs and runs can be given to threads, and without the wrapper for C.
+# Without the interpreter's lock, so that slabs and runs can be given to threads, and without the
+# wrapper for C.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _AsPart}
 # What Python calls is cached, with everything that it calls.
@@ -54,19 +56,24 @@ jit = numba.njit(**_OPTIONS, cache=True)
 
 
 def _part(**options: Any) -> Any:
-    """A decorator for what only compiled functions call: LLVM would take longer over each alone than over all."""
+    """A decorator for what only compiled functions call: LLVM would take longer over each alone
+    than over all.
+    """
 
     def compiled(function: Any) -> Any:
         found = numba.njit(**_INNER, **options)(function)
         template = found.get_call_template
         # Of a constant among the arguments numba would compile another copy; LLVM sees it anyway.
-        found.get_call_template = lambda given, named: template([types.unliteral(each) for each in given], named)
+        found.get_call_template = lambda given, named: template(
+            [types.unliteral(each) for each in given], named
+        )
         return found
 
     return compiled
 
 
-# What neither makes nor returns arrays does not count references to them, which would cost as much as a tie.
+# What neither makes nor returns arrays does not count references to them, which would cost as much
+# as a tie.
 inner = _part(_nrt=False)
 allocating = _part(_nrt=True)
 # What is computed for every pair or tie: a call would cost as much as the function.
@@ -95,7 +102,9 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, lanes):
-        super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.item).get_value_type(), WIDTH))
+        super().__init__(
+            manager, lanes, ir.VectorType(manager.lookup(lanes.item).get_value_type(), WIDTH)
+        )
 
 
 def _indices(array):
@@ -110,7 +119,9 @@ def _place(context, builder, signature, arguments):
     made = context.make_array(array_type)(context, builder, array)
     pointer = cgutils.get_item_pointer(context, builder, array_type, made, indices)
     real = context.get_value_type(array_type.dtype)
-    return builder.bitcast(pointer, ir.VectorType(real, WIDTH).as_pointer()), context.get_abi_sizeof(real)
+    return builder.bitcast(
+        pointer, ir.VectorType(real, WIDTH).as_pointer()
+    ), context.get_abi_sizeof(real)
 
 
 @intrinsic
@@ -154,7 +165,9 @@ def splat(_, x):
 
     def generate(context, builder, signature, arguments):
         vector = ir.VectorType(arguments[0].type, WIDTH)
-        one = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[0], ir.IntType(32)(0))
+        one = builder.insert_element(
+            ir.Constant(vector, ir.Undefined), arguments[0], ir.IntType(32)(0)
+        )
         mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
         return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), mask)
 
@@ -171,7 +184,9 @@ def total(_, lanes):
             width //= 2
             integers = ir.VectorType(ir.IntType(32), width)
             low, high = (
-                builder.shuffle_vector(found, found, ir.Constant(integers, list(range(first, first + width))))
+                builder.shuffle_vector(
+                    found, found, ir.Constant(integers, list(range(first, first + width)))
+                )
                 for first in (0, width)
             )
             found = builder.fadd(low, high)
@@ -184,7 +199,9 @@ def _lane_by_lane(operation):
     """a ∘ b of two values of one type."""
 
     def typed(_, a, b):
-        return a(a, a), lambda context, builder, signature, arguments: getattr(builder, operation)(*arguments)
+        return a(a, a), lambda context, builder, signature, arguments: getattr(builder, operation)(
+            *arguments
+        )
 
     return intrinsic(typed)
 
@@ -199,8 +216,11 @@ def fma(_, a, b, c):
     def generate(context, builder, signature, arguments):
         kind = arguments[0].type
         lanes = isinstance(kind, ir.VectorType)
-        name = f"llvm.fma.{f'v{WIDTH}' if lanes else ''}{(kind.element if lanes else kind).intrinsic_name}"
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+        element = kind.element if lanes else kind
+        name = f"llvm.fma.{f'v{WIDTH}' if lanes else ''}{element.intrinsic_name}"
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind] * 3), name
+        )
         return builder.call(function, arguments)
 
     return a(a, a, a), generate
@@ -210,7 +230,9 @@ def _cast(kind, to, real):
     """The same bits as a number of another type."""
 
     def typed(_, x):
-        return to(kind), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], real)
+        return to(kind), lambda context, builder, signature, arguments: builder.bitcast(
+            arguments[0], real
+        )
 
     return intrinsic(typed)
 
@@ -314,7 +336,9 @@ def cosh_sinhc(z):
     """cosh √z and sinh √z / √z, which for z < 0 are cos √-z and sin √-z / √-z."""
     if abs(z) <= 1e-3:  # as most moves are; the next terms are z⁵/10! and z⁵/11!
         cosh = fma(z, fma(z, fma(z, fma(z, 1.0 / 40320.0, 1.0 / 720.0), 1.0 / 24.0), 0.5), 1.0)
-        return cosh, fma(z, fma(z, fma(z, fma(z, 1.0 / 362880.0, 1.0 / 5040.0), 1.0 / 120.0), 1.0 / 6.0), 1.0)
+        return cosh, fma(
+            z, fma(z, fma(z, fma(z, 1.0 / 362880.0, 1.0 / 5040.0), 1.0 / 120.0), 1.0 / 6.0), 1.0
+        )
     if abs(z) <= 1.0:
         return _polynomial(_COSH, z), _polynomial(_SINHC, z)
     angle = math.sqrt(abs(z))

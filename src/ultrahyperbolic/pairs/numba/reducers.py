@@ -1,8 +1,10 @@
-"""Sums, neighbours and counts over the distances of all pairs, compiled: blocks of rows on every core.
+"""Sums, neighbours and counts over the distances of all pairs, compiled: blocks of rows on every
+core.
 
-Distances are compared, so a pair has one distance, bit for bit: seen from either end, alone or in a row, on any number
-of threads. Loops here therefore keep to the order and the rounding they are written in. A distance is a function of w
-alone, read from a table where there is one; w is taken from the form that loses fewest digits, as the manifolds do.
+Distances are compared, so a pair has one distance, bit for bit: seen from either end, alone or in a
+row, on any number of threads. Loops here therefore keep to the order and the rounding they are
+written in. A distance is a function of w alone, read from a table where there is one; w is taken
+from the form that loses fewest digits, as the manifolds do.
 """
 
 import math
@@ -32,11 +34,13 @@ from .portable import allocating, asin, asinh, bits, entry, from_bits, inner, ji
 _table_octaves, _fill_octave = entry(table_octaves), entry(fill_octave)
 
 _TILE = 256
-# Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
+# Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or
+# would be one of many.
 _BLOCK_PAIRS = 1 << 20
 _PAIRS_PER_THRESHOLD = 8
 _MOST_BLOCKS = 4096
-# Up to this many neighbours of a node, counting the row once for each is faster than sorting the row into them.
+# Up to this many neighbours of a node, counting the row once for each is faster than sorting the
+# row into them.
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
@@ -44,7 +48,8 @@ _CELLS = 4
 _NEAR = 1e-4
 # From ‖t‖‖t′‖ = 4|β| on two points are far from the pole, as for the manifolds.
 _FAR = 4.0
-# Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14 digits.
+# Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14
+# digits.
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
 
@@ -65,7 +70,9 @@ class MeasuredPoints(NamedTuple):
     heights: Floats
     """[n] ‖t‖"""
     level: Floats
-    """[d, n] the points divided by their heights; empty unless there are several time dimensions."""
+    """[d, n] the points divided by their heights; empty unless there are several time
+    dimensions.
+    """
     table: Floats
     """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
     first: int
@@ -77,24 +84,42 @@ class MeasuredPoints(NamedTuple):
     """[n] what is taken from the distances of a point; [0] for nothing."""
 
 
-def prepare(points: Floats, space: KernelSpace, epsilon: float, popularity: Floats | None = None) -> MeasuredPoints:
+def prepare(
+    points: Floats, space: KernelSpace, epsilon: float, popularity: Floats | None = None
+) -> MeasuredPoints:
     """A space of points [n, d], the first of their coordinates time."""
     (time, radius, kind), square = space, space.radius * space.radius
     columns = np.ascontiguousarray(points.T)
     above, below = 0, 0
     if kind not in (FLAT_SQUARED, FLAT_DISTANCE, EXTRINSIC):
         scale = 0.25 / square if time else 1.0
-        above, below = _table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
+        above, below = _table_octaves(
+            4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind
+        )
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
-        _fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0, np.empty((2, DEGREE + 1)))
+        _fill_octave(
+            table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0, np.empty((2, DEGREE + 1))
+        )
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
     first = (1023 + lowest_octave.py_func(kind)) << SEGMENT_BITS
     above, below = above * SEGMENTS, below * SEGMENTS
     popularity = np.empty(0) if popularity is None else np.ascontiguousarray(popularity)
     return MeasuredPoints(
-        columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, popularity
+        columns,
+        time,
+        radius,
+        square,
+        kind,
+        epsilon,
+        heights,
+        level,
+        table,
+        first,
+        above,
+        below,
+        popularity,
     )
 
 
@@ -121,14 +146,30 @@ def reduce_rows(
     order = np.argsort(bounds)
     ordered, offsets = bounds[order], np.searchsorted(tails, np.arange(n + 1))
     grid, histogram = _grid(ordered), np.zeros(len(bounds), np.int64)
-    found = np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), *np.empty((2, len(tails)), np.int64)
+    found = (
+        np.empty(n),
+        np.empty((n, k), np.int64),
+        np.empty((n, k)),
+        *np.empty((2, len(tails)), np.int64),
+    )
     rows = max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * len(bounds)) // max(1, n)
     rows = block_rows or max(1, rows, n // _MOST_BLOCKS)
 
     def reduce(first: int) -> Ints:
         """A block of rows; its histogram."""
         own = np.zeros_like(histogram)
-        _reduce_rows(space, first, min(first + rows, asked), offsets, heads, ordered, *grid, upper, *found, own)
+        _reduce_rows(
+            space,
+            first,
+            min(first + rows, asked),
+            offsets,
+            heads,
+            ordered,
+            *grid,
+            upper,
+            *found,
+            own,
+        )
         return own
 
     with nullcontext() if rows >= asked or threads == 1 else ThreadPoolExecutor(threads) as pool:
@@ -151,7 +192,9 @@ def _flat(points, i, start, count, w):
 
 @inner
 def _hyperbolic(points, radius_square, i, start, count, w):
-    """w for one time coordinate: between y_0 x and x_0 y there is no difference in time, so nothing cancels."""
+    """w for one time coordinate: between y_0 x and x_0 y there is no difference in time, so nothing
+    cancels.
+    """
     x0, row0 = points[0, i], points[0, start : start + count]
     for j in range(count):
         difference = x0 - row0[j]
@@ -167,7 +210,9 @@ def _hyperbolic(points, radius_square, i, start, count, w):
 
 @inner
 def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
-    """w and 1 + w from the chord of x and ±y, both divided by their heights: nothing cancels far out."""
+    """w and 1 + w from the chord of x and ±y, both divided by their heights: nothing cancels far
+    out.
+    """
     level, time = space.level, space.time
     for j in range(count):
         side[j] = half[j] = 0.0
@@ -182,7 +227,11 @@ def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
         for j in range(count):
             difference = x - side[j] * row[j]
             half[j] += sign * (difference * difference)
-    height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.radius_square
+    height, heights, quarter = (
+        space.heights[i],
+        space.heights[start : start + count],
+        0.25 / space.radius_square,
+    )
     near = 0
     for j in range(count):
         product, difference = height * heights[j], height - heights[j]
@@ -199,7 +248,9 @@ def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
 
 @inner
 def _near_half_chord(space, i, j, side):
-    """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding of a division."""
+    """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding
+    of a division.
+    """
     f = space.heights[i] / space.heights[j]
     if space.heights[i] * space.heights[j] <= _FAR * space.radius_square:
         f = 1.0
@@ -242,7 +293,8 @@ def _function(space, w, w_bar):
     radius = space.radius
     if space.kind != BROKEN or w > -0.5:
         return dissimilarity(w, space.kind, radius, space.epsilon)[0]
-    # Near the antipode w̄ has the digits. On the sphere rounding may leave it below 0, where nothing is.
+    # Near the antipode w̄ has the digits. On the sphere rounding may leave it below 0, where
+    # nothing is.
     if w_bar > 0.0:
         return radius * (math.pi - 2.0 * asin(math.sqrt(w_bar)))
     if space.time == len(space.points):
@@ -277,7 +329,9 @@ def _tile(space, i, start, count, values, scratch):
 
 @inner
 def _take_off(popularity, i, start, count, values):
-    """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their distances."""
+    """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their
+    distances.
+    """
     if len(popularity) > 0:
         for j in range(count):
             values[j] -= popularity[i] + popularity[start + j]
@@ -300,7 +354,9 @@ def _sum(values):
 
 @inner
 def _sink(indices, distances, at, size, index, distance):
-    """Put an entry into the heap [:size], whose first is the farthest and of equals the last, from ``at`` down."""
+    """Put an entry into the heap [:size], whose first is the farthest and of equals the last, from
+    ``at`` down.
+    """
     child = 2 * at + 1
     while child < size:
         other = child + 1
@@ -318,7 +374,9 @@ def _sink(indices, distances, at, size, index, distance):
 
 @inner
 def _nearest(values, i, indices, distances):
-    """The nearest of the others, the nearest first and the lower index of equals, into indices and distances [k]."""
+    """The nearest of the others, the nearest first and the lower index of equals, into indices and
+    distances [k].
+    """
     k = len(indices)
     for slot in range(k):
         indices[slot] = slot if slot < i else slot + 1
@@ -336,7 +394,9 @@ def _nearest(values, i, indices, distances):
 
 @inner
 def _search(ordered, value, first, last):
-    """The first position from which on ``ordered`` is at least the value, which is one of [first, last]."""
+    """The first position from which on ``ordered`` is at least the value, which is one of [first,
+    last].
+    """
     # Which half it is in cannot be foreseen; for the last few, going on is cheaper than guessing.
     while last - first > 8:
         middle = (first + last) // 2
@@ -359,7 +419,9 @@ def _count_up_to(values, bound):
 
 @allocating
 def _count(values, i, joined, neighbors, others):
-    """Neighbours and others at most as far as each of the neighbours ``joined``; values at those become NaN."""
+    """Neighbours and others at most as far as each of the neighbours ``joined``; values at those
+    become NaN.
+    """
     degree = len(joined)
     near = np.empty(degree)
     for e in range(degree):
@@ -385,9 +447,23 @@ def _count(values, i, joined, neighbors, others):
 
 @jit
 def _reduce_rows(
-    space, first, last, offsets, heads, thresholds, low, rate, starts, upper, sums, indices, distances, neighbors,
-    others, histogram,
-):  # fmt: skip
+    space,
+    first,
+    last,
+    offsets,
+    heads,
+    thresholds,
+    low,
+    rate,
+    starts,
+    upper,
+    sums,
+    indices,
+    distances,
+    neighbors,
+    others,
+    histogram,
+):
     n = space.points.shape[1]
     values, scratch = np.empty(n), np.empty((4, _TILE))
     for i in range(first, last):
@@ -418,7 +494,9 @@ def _cell(value, low, rate, cells):
 
 @inner
 def _tally(values, thresholds, low, rate, starts, histogram):
-    """Add the values above threshold t - 1 and not above t to histogram[t], found with a grid; NaN is none."""
+    """Add the values above threshold t - 1 and not above t to histogram[t], found with a grid; NaN
+    is none.
+    """
     cells, farthest = len(starts) - 2, thresholds[-1]
     for j in range(len(values)):
         if values[j] <= farthest:
@@ -427,11 +505,17 @@ def _tally(values, thresholds, low, rate, starts, histogram):
 
 
 def _grid(thresholds: Floats) -> tuple[float, float, NDArray[np.int32]]:
-    """An even grid for ascending thresholds: where it starts, its cells per unit of distance, the first of each cell.
+    """An even grid for ascending thresholds: where it starts, its cells per unit of distance, the
+    first of each cell.
 
     It leaves out the extremes, which may be far from the rest: they share the cells at its ends.
     """
-    finite, low, rate, cells = thresholds[np.isfinite(thresholds)], 0.0, 0.0, _CELLS * len(thresholds)
+    finite, low, rate, cells = (
+        thresholds[np.isfinite(thresholds)],
+        0.0,
+        0.0,
+        _CELLS * len(thresholds),
+    )
     if len(finite):
         out = len(finite) // 64
         low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
@@ -439,14 +523,18 @@ def _grid(thresholds: Floats) -> tuple[float, float, NDArray[np.int32]]:
         rate = rate if math.isfinite(rate) else 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         places = (thresholds - low) * rate
-        found = np.where(places > 0.0, np.minimum(places, cells), 0.0).astype(np.int64)  # as `_cell` has it
+        found = np.where(places > 0.0, np.minimum(places, cells), 0.0).astype(
+            np.int64
+        )  # as `_cell` has it
     starts = np.searchsorted(found, np.arange(cells + 2)).astype(np.int32)
     return low, rate, starts
 
 
 @jit
 def measure_rows(space, rows):
-    """The distances [k, n] of the nodes ``rows`` [k] to all, with the same bits; to itself, what a tile says."""
+    """The distances [k, n] of the nodes ``rows`` [k] to all, with the same bits; to itself, what a
+    tile says.
+    """
     n = space.points.shape[1]
     found, scratch = np.empty((len(rows), n)), np.empty((4, _TILE))
     for k in range(len(rows)):
