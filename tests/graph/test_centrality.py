@@ -1,5 +1,7 @@
 """Centralities of the graph that are shown beside ours."""
 
+import itertools
+
 import numpy as np
 
 from ultrahyperbolic.graph import Graph
@@ -11,7 +13,7 @@ def test_ranks_do_not_depend_on_the_order_of_rows():
     rows = [(f"c{i}", f"c{j}") for i in range(6) for j in range(i)]
     for arm in range(3):
         path = ["c0", *(f"path{arm}_{step}" for step in range(11))]
-        rows += list(zip(path, path[1:], strict=False))
+        rows += list(itertools.pairwise(path))
         rows += [(path[-1], f"leaf{arm}_{leaf}") for leaf in range(66)]
     rng = np.random.default_rng(0)
     seen = []

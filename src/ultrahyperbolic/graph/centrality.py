@@ -78,8 +78,8 @@ def eigenvector(graph: Graph) -> Floats:
 
 
 def _first_eigenvectors(tails: Ints, heads: Ints, weights: Floats, n: int) -> tuple[Floats, Floats]:
-    """The largest eigenvalues [k] and their vectors [n, k] by Lanczos' method; where that is slow, as
-    on long and thin graphs, with the inverse of a shifted matrix.
+    """The largest eigenvalues [k] and their vectors [n, k] by Lanczos' method; where that is slow,
+    as on long and thin graphs, with the inverse of a shifted matrix.
     """
     linalg = need("scipy.sparse.linalg", "eigenvector centrality")
     matrix = need("scipy.sparse", "eigenvector centrality").csr_array(
