@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from timeit import timeit
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, BatchState, Machine, Problem
-from ..engines.communicator import communicator, versions
+from ..engines.communicator import versions
 from ..engines.registry import check_processes, ends_exactly, make_engine, resolve
 from ..graph import Graph
 from ..interrupted import Interrupted
@@ -130,7 +129,7 @@ class Execution:
         self._fit()
         problem = problem_of(self.graph, self.configs)
         machine = self.machine
-        check_processes(problem, machine)
+        check_processes(machine)
         check_memory(problem, self.configs, machine)
         record = RunRecord(
             config=self.configs[0].to_json(),
@@ -267,14 +266,8 @@ class Pace:
             [replace(config, start="pole").starting_points(graph) for config in configs]
         )
         timed = min(_TIMED, configs[0].descents - 1)
-        trial = partial(
-            _timed,
-            problem_of(graph, configs, outline=False),
-            machine,
-            state,
-            timed,
-        )
-        return cls(*communicator().perform(trial))
+        problem = problem_of(graph, configs, outline=False)
+        return cls(*_timed(problem, machine, state, timed))
 
     def expected(self, config: TrainingConfig) -> float:
         """Seconds that a training takes at most."""
