@@ -152,12 +152,6 @@ Callback = Callable[[Progress[S]], object]
 """Called after each chunk; returning True stops."""
 
 
-Decision = tuple[Ending | None, int, int]
-"""Why it is over, or None to leave out some iterations of the schedule, and to go on for a number
-of them.
-"""
-
-
 @dataclass(frozen=True)
 class Every(Generic[S]):
     """A callback that is called at the multiples of ``iterations``, at which chunks then end,
@@ -224,7 +218,6 @@ def run(
     losses_so_far: Floats | None = None,
     seconds_so_far: float = 0.0,
     scheduled: int = 0,
-    share: Callable[[Decision], Decision] = lambda decision: decision,
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True,
     or Ctrl-C.
@@ -232,8 +225,7 @@ def run(
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a
     `Checkpoint`, whose state ``state`` then is; the time limit counts them, and the seconds that
     are ``spent`` beside. The first ``scheduled`` iterations follow a schedule, which is led to its
-    end in time: where there is no time for all of its iterations some are left out, evenly. Of
-    several processes that run the same loop, ``share`` gives what the first has decided.
+    end in time: where there is no time for all of its iterations some are left out, evenly.
     """
     started, more = time.monotonic() - seconds_so_far, 0.0
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
@@ -250,7 +242,6 @@ def run(
                 ending = _out_of_time(time_limit)
             until = [stop - (state.iteration + skipped) % stop for stop in stops]
             count = min(size, iterations - state.iteration - skipped, *until)
-            ending, skipped, count = share((ending, skipped, count))
             if ending is not None:
                 break
             reached, before = state.iteration, time.monotonic()
@@ -296,7 +287,7 @@ def run(
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
-        ending, _, _ = share((Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value), 0, 0))
+        ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
     assert ending is not None
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
