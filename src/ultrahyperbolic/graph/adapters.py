@@ -309,15 +309,15 @@ class Adapters(BaseGraph):
         DuckDB's, with one row per tie; columns are found as `read_graph` finds them.
         """
         pyarrow = need("pyarrow", "Graph.from_arrow")
-        from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
+        from .tables import choose_arrow_columns, distinct_values, rows_of_table
 
         table = pyarrow.table(table)
 
         names, where, wanted = table.schema.names, name or "table", Wanted(source, target, weight)
         chosen = choose_arrow_columns(
-            table.schema, lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
+            table.schema, lambda k: distinct_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
         )
-        rows = rows_of_arrow(table.select([k for k in chosen if k is not None]).to_batches(), where)
+        rows = rows_of_table(table.select([k for k in chosen if k is not None]), where)
         rules, columns = (
             Policies(repeated, "sum", weights_are_distances, directed),
             columns_taken(names, chosen),

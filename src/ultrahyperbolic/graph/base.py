@@ -73,8 +73,7 @@ class BaseGraph:
                 )
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
         # What could not be saved later, after a training, is refused here.
-        if self.ids.is_listed:
-            check_texts(self.ids, "id", self._name)
+        check_texts(self.ids, "id", self._name)
         check_texts((self.labels or {}).values(), "label", self._name)
         check_texts(self.attributes, "name of an attribute", self._name)
         for attribute, values in self.attributes.items():

@@ -1,5 +1,6 @@
 """How a text file writes its table: delimiter and header are found, comments skipped."""
 
+import codecs
 import csv
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ from .errors import COLUMNS, GraphError
 from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 _SAMPLE = 256 << 10  # bytes
 _DELIMITERS = ("\t", ",", ";", "|")
@@ -74,7 +75,11 @@ def sniff(
         )
     with open_bytes(path, encoding) as stream:
         sample = stream.read(_SAMPLE)
-        whole = not stream.read(1)
+        whole, quoted = True, b'"' in sample
+        while block := stream.read(_SAMPLE):
+            whole, quoted = False, quoted or b'"' in block
+            if b"\0" in block:
+                raise GraphError(f"{path}: not a text file in UTF-8 (it holds zero bytes)")
     lines = _sample_lines(sample, whole, path, comments)
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
@@ -126,9 +131,10 @@ def sniff(
         width=len(first_row)
         if header and len(first_row) in widths
         else widths.most_common(1)[0][0],
-        quoted=b'"' in sample,
+        quoted=quoted,
         header=first_row if header else None,
         sample=body,
+        start=(len(BYTE_ORDER_MARK) if sample.startswith(BYTE_ORDER_MARK) else 0, 0),
         encoding=encoding,
         first_row=first_row if is_open else None,
     )

@@ -15,7 +15,8 @@ from .errors import MATRIX_ROWS, GraphError, most_rows
 from .ids import NodeIds
 from .rows import EdgeRows, Kind
 from .streams import compression, open_bytes
-from .text import read_columns, read_ends
+from .tables import number_ends
+from .text import read_columns
 
 _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
 _WIDTHS = {"real": 3, "double": 3, "integer": 3, "unsigned-integer": 3, "pattern": 2}
@@ -85,7 +86,7 @@ def _layout(path: str) -> tuple[Dialect, Kind, int, int]:
 
 def _array(body: Dialect, kind: Kind, n: int, entries: int) -> tuple[Ints, Ints, Floats]:
     """The entries that are not 0, column by column as they are written."""
-    values = read_columns(body, (), 0)[0].column(0).to_numpy() if entries else np.empty(0)
+    values = read_columns(body, (), 0).column(0).to_numpy() if entries else np.empty(0)
     _check_count(body.path, len(values), entries)
     kept = np.flatnonzero(values)
     if kind == "matrix":
@@ -100,7 +101,9 @@ def _array(body: Dialect, kind: Kind, n: int, entries: int) -> tuple[Ints, Ints,
 def _coordinates(body: Dialect, n: int, entries: int) -> tuple[Ints, Ints, Floats | None]:
     if not entries:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-    (i, j, weights, texts), _ = read_ends(body, (0, 1), None if body.width == 2 else 2)
+    table = read_columns(body, (0, 1), None if body.width == 2 else 2)
+    i, j, texts = number_ends(*table.columns[:2])
+    weights = None if body.width == 2 else table.column(2).to_numpy()
     _check_count(body.path, len(i), entries)
     plain = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
     numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()

@@ -16,6 +16,7 @@ from xml.parsers import expat
 
 from .columns import WEIGHTS, check_guess, fold_name, may_weigh, no_attribute
 from .errors import DEPTH, ID, OBJECTS, GraphError, naming_damage, need
+from .ids import check_lengths
 from .rows import EdgeRows, Kind, rows_of_network
 from .streams import not_decoded, open_bytes
 
@@ -278,8 +279,7 @@ def read_networkx_file(path: str, format: Format, encoding: str | None = None) -
         graph = {"GML": _read_gml, "GEXF": _read_gexf, "JSON": _read_node_link}[format](
             nx, path, data
         )
-    if any(isinstance(node, str) and len(node) > ID for node in graph):
-        raise GraphError(f"{path}: an id is longer than {ID >> 10} KiB: shorten it")
+    check_lengths(graph, path)
     return graph
 
 

@@ -122,16 +122,15 @@ def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
     >>> without_rounding(np.array([0.1 + 0.2, 0.3, 0.5])).tolist()
     [0.3, 0.3, 0.5]
     """
-    ordered = np.sort(values, axis=None)
-    below, above = ordered[:-1], ordered[1:]
+    distinct = sorted_distinct(values.ravel())
+    below, above = distinct[:-1], distinct[1:]
     with np.errstate(invalid="ignore"):  # of infinities
         near = above - below <= tolerance * np.minimum(np.abs(below), np.abs(above))
-    if not (near & (below != above)).any():
+    if not near.any():
         return values
-    begins = np.append(True, ~(near | (below == above)))
-    alike = np.empty(values.size)
-    alike[np.argsort(values, axis=None)] = ordered[begins][np.cumsum(begins) - 1]
-    return alike.reshape(values.shape)
+    begins = np.append(True, ~near)
+    least = distinct[begins][np.cumsum(begins) - 1]
+    return least[np.searchsorted(distinct, values)]
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
