@@ -32,7 +32,7 @@ from .errors import ID, TOO_LONG, GraphError
 from .graph import Graph
 from .ids import NodeIds, Nodes, check_lengths
 from .matrix_market import read_matrix_market
-from .network_files import Format, label_attribute, read_graphml, read_networkx_file
+from .network_files import Format, label_attribute, read_networkx_file
 from .parquet import CheckedParquet, read_parquet
 from .rows import EdgeRows, Policies
 from .tables import choose_arrow_columns, distinct_values, number_ends, rows_of_table
@@ -171,11 +171,6 @@ def read_network(
     if weight is not None and weight is not False and not isinstance(weight, str):
         raise GraphError(
             f"{path}: in {format} weight is the name of an attribute, not a position: name it"
-        )
-    if format == "GraphML":
-        rows, kind, labels = read_graphml(path, weight)
-        return Graph.from_rows(
-            rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path
         )
     graph = read_networkx_file(path, format, encoding)
     return Graph.from_networkx(
