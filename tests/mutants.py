@@ -156,7 +156,7 @@ MUTANTS = [
         "engines/test_directed.py",
     ),
     Mutant(
-        "graph/base.py",
+        "graph/graph.py",
         "directions[:, ::-1], directions)",
         "directions, directions)",
         "graph/test_directed.py",
