@@ -36,7 +36,7 @@ from .network_files import Format, label_attribute, read_networkx_file
 from .parquet import CheckedParquet, read_parquet
 from .rows import EdgeRows, Policies
 from .tables import choose_arrow_columns, distinct_values, number_ends, rows_of_table
-from .text import read_columns, read_good_rows
+from .text import read_columns, read_rows
 
 # What ``Graph.with_nodes`` takes: nodes, and further columns, where there is a table.
 NodeList = tuple[Nodes, Mapping[str, ArrayLike] | None]
@@ -77,7 +77,7 @@ def read_text(
     counts: Counter[str] = Counter()
     lines: list[int] = []  # of the rows, where some are left out
     if skip_bad_rows:
-        table, lines, bad = read_good_rows(dialect, (first, second), third)
+        table, lines, bad = read_rows(dialect, (first, second), third, Counter(), skip_bad=True)
         if bad:
             counts["bad_rows_skipped"] = len(bad)
             left = f"{len(bad)} bad row{'s' * (len(bad) != 1)} of {len(lines) + len(bad)}"
