@@ -696,6 +696,10 @@ MATRICES = [
     ),
     (
         "matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n",
+        r"^graph.txt, line 4: 'x' is not a number",
+    ),
+    (
+        "matrix coordinate real general\n3 3 2\n2 1 1\n3 4 1\n",
         r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
     ),
     (
@@ -725,7 +729,7 @@ MATRICES = [
     ),
     (
         "matrix array real general\n2 2\n1\n2\nx\n1\n",
-        r"^graph.txt, line 5: the weight 'x' is not a number",
+        r"^graph.txt, line 5: 'x' is not a number",
     ),
     (
         "matrix array real symmetric\n2 2\n1\n2\n",

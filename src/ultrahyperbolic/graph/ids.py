@@ -7,14 +7,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from sys import maxsize
 from typing import Any, Self, SupportsIndex
 from unicodedata import normalize
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Words, in_blocks, positions_in
+from ..arrays import Floats, Ints, Words, positions_in
 from .errors import ID, TOO_LONG, GraphError
 
 Nodes = Iterable[Hashable] | Mapping[Hashable, object]
@@ -135,7 +134,6 @@ def check_lengths(ids: Iterable[Hashable], name: str) -> None:
 
 _CHUNK = 65536  # ids that are encoded at a time
 _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
-_EDGES = 1 << 20  # that are followed at once
 
 
 def fingerprint_of(
@@ -193,19 +191,12 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     """
     words: Words = np.zeros(len(ids), dtype=np.uint64)
     kinds = 0
-
-    def seen(some: slice) -> list[tuple[Ints, Words]]:
-        """The ends of some ties, and what each sees along its tie."""
-        first, second = edges[some].T.copy()
-        tie = mixed(classes[some].astype(np.uint64))
-        return [(first, mixed(words[second] ^ tie)), (second, mixed(words[first] ^ tie))]
-
+    (first, second), tie = edges.T, mixed(classes.astype(np.uint64))
     for _ in range(_ROUNDS):
-        around: Words = np.zeros_like(
-            words
-        )  # the sum, in whole numbers, of what each node sees along its ties
-        for nodes, values in chain.from_iterable(in_blocks(seen, len(edges), _EDGES)):
-            np.add.at(around, nodes, values)
+        # The sum, in whole numbers, of what each node sees along its ties.
+        around: Words = np.zeros_like(words)
+        np.add.at(around, first, mixed(words[second] ^ tie))
+        np.add.at(around, second, mixed(words[first] ^ tie))
         words = mixed(words + around)
         before, kinds = kinds, 1 + int(np.count_nonzero(np.diff(np.sort(words))))
         if kinds in (before, len(ids)):
