@@ -145,9 +145,9 @@ MUTANTS = [
     ),
     Mutant(
         "graph/fold.py",
-        "merged.weights[:] /= 2",
-        "merged.weights[:] /= 1",
-        "graph/test_fold.py::test_compiled_loops_change_nothing",
+        "there if even.all() else there + back",
+        "there + back",
+        "graph/test_fold.py::test_a_list_that_gives_every_edge_both_ways_holds_each_once",
     ),
     Mutant(
         "engines/numba/offsets.py",
@@ -156,7 +156,7 @@ MUTANTS = [
         "engines/test_directed.py",
     ),
     Mutant(
-        "graph/base.py",
+        "graph/graph.py",
         "directions[:, ::-1], directions)",
         "directions, directions)",
         "graph/test_directed.py",

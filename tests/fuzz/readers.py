@@ -6,8 +6,7 @@ what is wrong.
 Inputs are the files of ``corpus/`` with bytes flipped, spans cut, doubled, spliced and replaced by
 words that readers trip over; gzip files are mutated inside as well as outside. Each input has a
 number, and seed and number make it, so any can be had again: ``--only NUMBER``. They are read in a
-process of its own, under names of every format and with options, as small files and by the loops
-for large ones. A failure is an exception other than ``GraphError``, a message of more than one
+process of its own, under names of every format and with options. A failure is an exception other than ``GraphError``, a message of more than one
 line, the death of the process, more than 10 seconds of processor time or a minute by the clock, or
 a peak of more than 1 GiB of memory.
 """
@@ -167,12 +166,8 @@ def corpus() -> list[bytes]:
     return [path.read_bytes() for path in sorted(CORPUS.iterdir())]
 
 
-def make_input(
-    seed: int, number: int, files: list[bytes]
-) -> tuple[bytes, str, dict[str, Any], bool]:
-    """Input ``number``: its bytes, the name of its file, the options, and whether it is read as a
-    large one.
-    """
+def make_input(seed: int, number: int, files: list[bytes]) -> tuple[bytes, str, dict[str, Any]]:
+    """Input ``number``: its bytes, the name of its file, and the options."""
     rng = random.Random(f"{seed} {number}")
     data = rng.choice(files)
     if data[:2] == b"\x1f\x8b" and rng.random() < 0.7:
@@ -186,7 +181,7 @@ def make_input(
         options |= rng.choice(OPTIONS)
     if rng.random() < 0.05:
         options["nodes"] = "itself"
-    return data[:LARGEST], rng.choice(NAMES), options, rng.random() < 0.25
+    return data[:LARGEST], rng.choice(NAMES), options
 
 
 def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
@@ -224,22 +219,20 @@ def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
 def read_all(seed: int, numbers: Iterator[int]) -> None:
     """Read inputs, and print a line before and after each: what the child does."""
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    from ultrahyperbolic.graph import GraphError, encode, fold, read_graph, text
+    from ultrahyperbolic.graph import GraphError, read_graph, text
 
-    usual = text._LARGE, encode._MANY, fold._MANY, text._BLOCK
     files = corpus()
-    text._LARGE = encode._MANY = fold._MANY = 0
     for path in (CORPUS / "many.tsv", CORPUS / "pattern.mtx", CORPUS / "text.parquet"):
-        read_graph(path)  # what is compiled once does not count
+        read_graph(path)  # what is imported once does not count
+    line = text.LINE
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
-            data, name, options, is_large = make_input(seed, number, files)
+            data, name, options = make_input(seed, number, files)
             path = Path(folder, name)
             path.write_bytes(data)
             if "nodes" in options:
                 options["nodes"] = path
-            small = (0, 0, 0, 4096 if number % 2 else usual[3])
-            text._LARGE, encode._MANY, fold._MANY, text._BLOCK = small if is_large else usual
+            text.LINE = 4096 if number % 4 == 0 else line  # so that blocks end anywhere
             Path("/proc/self/clear_refs").write_text("5")  # the peak of memory is counted anew
             print(json.dumps({"begun": number}), flush=True)
             begun, wrong = time.process_time(), ""
@@ -289,7 +282,7 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
             assert child.stdout is not None
             started = False
             while time.monotonic() - begun < time_limit:
-                # The first line waits for imports and for the loops to be compiled.
+                # The first line waits for imports.
                 if not select.select([child.stdout], [], [], LONGEST_WAIT if started else 300.0)[0]:
                     fail("hangs", {"number": figures["inputs"]})
                     figures["inputs"] += 1

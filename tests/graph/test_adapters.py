@@ -167,7 +167,7 @@ def test_matrices(make):
 
 def test_stored_zeros_are_refused_and_repeated_entries_added():
     stored = sp.csr_array(([0.0, 0.0], ([0, 1], [1, 0])), shape=(2, 2))
-    with pytest.raises(GraphError, match=r"^sparse matrix \(0 - 1\): the weight is 0;"):
+    with pytest.raises(GraphError, match=r"^matrix \(0 - 1\): the weight is 0;"):
         as_graph(stored)
     stored.eliminate_zeros()
     assert as_graph(stored).policies == {"isolated_nodes": 2}

@@ -26,8 +26,6 @@ from machines import ON_LINUX
 from ultrahyperbolic.graph import Graph, GraphError, read_graph
 from ultrahyperbolic.graph.errors import need
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
-
 
 def what_it_gets(content, **options):
     Path("graph").write_bytes(content)
@@ -43,15 +41,17 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_page_says_what_each_case_gets():
-    table = PAGE.partition("| A file with |")[2].partition("\n\n")[0]
-    shown = dict(re.findall(r"^\| (.*?) \| (.*) \|$", table, re.M))
-    assert shown == {case: what_it_gets(content) for case, content in CASES.items()}
+READ = {
+    "a UTF-8 byte order mark",
+    "line ends of Windows (CRLF)",
+    "delimiters, quotes and line breaks in quotes",
+}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_message_is_one_short_line(case):
+def test_every_case_is_read_or_gets_one_short_line(case):
     line = what_it_gets(CASES[case])
+    assert line.startswith("it is read: " if case in READ else "`graph")
     assert len(line.splitlines()) == 1
     assert len(line) <= 1002
 
@@ -60,9 +60,7 @@ DAMAGED = [gzip.compress(b"a,b\n" * 99, mtime=0)[:-9] + b"damaged!!", b"a,b,1\na
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=["gzip", "text"])
-def test_a_refused_file_leaves_nothing_in_memory(content, monkeypatch):
-    for module in ("text._LARGE", "encode._MANY"):  # by the loops for large files
-        monkeypatch.setattr(f"ultrahyperbolic.graph.{module}", 0)
+def test_a_refused_file_leaves_nothing_in_memory(content):
     assert "graph" in what_it_gets(content)
     tracemalloc.start()
     gc.disable()  # a cycle would keep blocks for as long as it likes
@@ -119,7 +117,7 @@ BOMBS = {
     ),
 }
 ONE_OF_EACH_KIND = ["rows", "edges", "a matrix", "texts of Parquet"]
-READ = """
+READER = """
 import sys
 from pathlib import Path
 from ultrahyperbolic.graph import GraphError, read_graph
@@ -146,7 +144,7 @@ def test_small_files_take_less_than_a_gibibyte(bombs):
         assert len(content) < 1 << 20
         Path(bomb).write_bytes(content)
     child = subprocess.run(
-        [sys.executable, "-c", READ, *bombs], capture_output=True, text=True, check=True
+        [sys.executable, "-c", READER, *bombs], capture_output=True, text=True, check=True
     )
     held = dict(zip(bombs, map(int, child.stdout.split()), strict=True))
     assert all(50 < mib < 1024 for mib in held.values()), (held, child.stderr)
@@ -169,20 +167,11 @@ def test_what_is_decompressed_first_is_read():
 
 
 def test_a_page_header_that_promises_too_much_is_refused():
-    for at in range(4, 40):
-        damaged = bytearray(PARQUET)
-        damaged[at : at + 5] = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
-        line = what_it_gets(bytes(damaged))
-        assert (
-            line.startswith("`graph: the Parquet file is damaged")
-            or "unpack to more than 16 MiB" in line
-        )
-
-
-def test_a_list_in_a_header_that_promises_too_much_is_refused():
     endless = b"\x19\xf7" + b"\xff" * 8 + b"\x7f"  # a list of some 10^18 floats
-    line = what_it_gets(PARQUET[:4] + endless + PARQUET[4 + len(endless) :])
-    assert line == "`graph: the Parquet file is damaged: it ends in the middle of a value`"
+    largest = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
+    for at, bad in [(4, endless), *((at, largest) for at in range(4, 40))]:
+        line = what_it_gets(PARQUET[:at] + bad + PARQUET[at + len(bad) :])
+        assert line.startswith("`graph: the Parquet file is damaged")
 
 
 def test_long_columns_of_fixed_width_are_refused():

@@ -241,7 +241,7 @@ BAD = [
     ),
     (
         GEXF.format("undirected", GEXF_NODES + '<edges><edge source="a" target="z"/></edges>'),
-        "g: an edge ends in 'z', which is not a node of the file",
+        "g, line 1: the edge ends in 'z', which is not a node of the file",
     ),
     (
         GEXF.format("undirected", "<a>" * 200),

@@ -21,8 +21,6 @@ from ultrahyperbolic.graph import (
     Graph,
     GraphError,
     dialect,
-    encode,
-    fold,
     formats,
     read_graph,
     text,
@@ -30,15 +28,6 @@ from ultrahyperbolic.graph import (
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
-
-
-@pytest.fixture(autouse=True, params=["small", "large"])
-def way(request, monkeypatch):
-    """Files are read as the small ones they are, and by the compiled loops for large ones."""
-    if request.param != "small":
-        monkeypatch.setattr(text, "_LARGE", 0)
-        monkeypatch.setattr(encode, "_MANY", 0)
-        monkeypatch.setattr(fold, "_MANY", 0)
 
 
 @pytest.fixture
@@ -113,9 +102,8 @@ def test_every_layout_gives_the_same_graph(write, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("block", [32, 47])
-def test_blocks_may_end_anywhere(write, monkeypatch, layout, block):
-    monkeypatch.setattr(text, "_BLOCK", block)
+def test_blocks_may_end_anywhere(write, monkeypatch, layout):
+    monkeypatch.setattr(text, "LINE", 47)
     assert read_graph(write(LAYOUTS[layout])) == GRAPH
 
 
@@ -236,7 +224,7 @@ def test_a_quote_far_down_is_found(write):
     assert len(plain) > dialect._SAMPLE
     graph = read_graph(write(plain + '"x, y","z\nz",2\n'))
     assert graph.n_edges == 40_001
-    assert graph.ids[-2:] == ["x, y", "z\nz"]
+    assert list(graph.ids[-2:]) == ["x, y", "z\nz"]
 
 
 def test_comment_letters_may_be_ids(write):
@@ -261,18 +249,13 @@ IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
     st.sampled_from([",", "\t", ";", "|"]),
     st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     st.sampled_from(["\n", "\r\n"]),
-    st.sampled_from([64 << 10, 300]),
 )
-def test_what_the_csv_module_writes_comes_back(
-    tmp_path_factory, rows, delimiter, quoting, newline, block
-):
+def test_what_the_csv_module_writes_comes_back(tmp_path_factory, rows, delimiter, quoting, newline):
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator=newline).writerows(rows)
     path = tmp_path_factory.mktemp("csv") / "graph.csv"
     path.write_bytes(out.getvalue().encode())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "_BLOCK", block)
-        graph = read_graph(path, delimiter=delimiter, header=False, weight=2, comments="")
+    graph = read_graph(path, delimiter=delimiter, header=False, weight=2, comments="")
     assert graph == Graph.from_edges(rows)
 
 
@@ -302,9 +285,8 @@ def read_by_hand(path, rule):
 
 @pytest.mark.parametrize("rule", ["sum", "max", "first"])
 @pytest.mark.parametrize("alphabet", ["plain", "quoted", "blanks", "long", "letters"])
-@pytest.mark.parametrize("seed", range(3))
-def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet, seed):
-    rng = np.random.default_rng(seed)
+def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet):
+    rng = np.random.default_rng(0)
     name = {
         "plain": lambda k: f"{k:0{k % 18 + 1}d}",
         "quoted": lambda k: f'"{k}\n\t{k}"' if k % 7 == 0 else str(k),
@@ -316,9 +298,9 @@ def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet, se
         f"{w:.{digits}f}"
         for w, digits in zip(rng.uniform(1, 9, 3000), rng.integers(0, 18, 3000), strict=True)
     ]
-    ends = rng.integers(0, 60 * (seed + 1), (3000, 2)).tolist()
+    ends = rng.integers(0, 100, (3000, 2)).tolist()
     rows = "\n".join(f"{name(i)}\t{name(j)}\t{w}" for (i, j), w in zip(ends, weights, strict=True))
-    monkeypatch.setattr(text, "_BLOCK", 5_000)
+    monkeypatch.setattr(text, "LINE", 5_000)
     path = write(rows)
     graph = read_graph(path, header=False, repeated=rule)
     ids, edges, counts = read_by_hand(path, rule)
@@ -535,10 +517,9 @@ def test_what_an_encoding_does_not_have_is_refused_by_line(write, content, encod
     assert str(refused.value).startswith(message)
 
 
-def test_a_line_without_end_is_refused(write, monkeypatch):
-    monkeypatch.setattr(text, "_BLOCK", 1 << 20)
-    with pytest.raises(GraphError, match="a line is longer than 1 MiB"):
-        read_graph(write("a b 1\n" * 50_000 + "x" * (3 << 20)))
+def test_a_line_without_end_is_refused(write):
+    with pytest.raises(GraphError, match="a line is longer than 4 MiB"):
+        read_graph(write("a b 1\n" * 50_000 + "x" * (5 << 20)))
 
 
 def test_repeated_rows_are_named_by_line(write):
@@ -715,6 +696,10 @@ MATRICES = [
     ),
     (
         "matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n",
+        r"^graph.txt, line 4: 'x' is not a number",
+    ),
+    (
+        "matrix coordinate real general\n3 3 2\n2 1 1\n3 4 1\n",
         r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
     ),
     (
@@ -744,7 +729,7 @@ MATRICES = [
     ),
     (
         "matrix array real general\n2 2\n1\n2\nx\n1\n",
-        r"^graph.txt, line 5: the weight 'x' is not a number",
+        r"^graph.txt, line 5: 'x' is not a number",
     ),
     (
         "matrix array real symmetric\n2 2\n1\n2\n",

@@ -2,21 +2,14 @@
 become.
 """
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
 from .rows import EdgeRows, Kind, Policies, Repeated, without_rounding
-
-_BUCKET_BITS = (
-    13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
-)
 
 
 @dataclass(frozen=True)
@@ -31,9 +24,7 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
-    ways: Floats | None = (
-        None  # [m, 2] the weights from i to j and back, 0 for no tie, where that was looked at
-    )
+    ways: Floats  # [m, 2] the weights from i to j and back, 0 for no tie
 
     @property
     def once(self) -> bool:
@@ -43,80 +34,6 @@ class Merged:
         return self.both_equal == len(self.edges)
 
 
-def merge_rows(
-    first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str
-) -> Merged | None:
-    """Merge many rows on all cores by ``rule``, which is ``"sum"``, ``"max"`` or (anything else)
-    the first of them.
-
-    They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is
-    sorted and merged apart.
-    Returns ``None`` where 64 bits cannot hold a row.
-    """
-    from . import compiled
-
-    first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
-    weights = np.ascontiguousarray(weights).view()
-    weights.flags.writeable = (
-        False  # as columns of a table are: what is compiled for one layout serves all
-    )
-    threads = os.cpu_count() or 1
-    node_bits = max(n_nodes - 1, 1).bit_length()
-    top_bits = min(max(len(first).bit_length() - _BUCKET_BITS, 1), 2 * node_bits)
-    shift, buckets = 2 * node_bits - top_bits, 1 << top_bits
-    code = {"sum": compiled.SUM, "max": compiled.MAX}.get(rule, compiled.FIRST)
-    with ThreadPoolExecutor(threads) as pool:
-        parts = [
-            slice(len(first) * k // threads, len(first) * (k + 1) // threads)
-            for k in range(threads)
-        ]
-        sizes = np.zeros((threads, buckets), dtype=np.int64)
-
-        def count(k: int) -> int:
-            return int(
-                compiled.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k])
-            )
-
-        self_loops = sum(pool.map(count, range(threads)))
-        cuts = np.concatenate(([0], np.cumsum(sizes.sum(axis=0))))
-        place_bits = int(np.diff(cuts).max()).bit_length()
-        if shift + 1 + place_bits > 63:
-            return None
-        places = cuts[:-1] + np.cumsum(sizes, axis=0) - sizes
-        packed, dealt = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1])
-
-        def deal(k: int) -> None:
-            rows = first[parts[k]], second[parts[k]], weights[parts[k]]
-            compiled.deal_rows(*rows, node_bits, shift, place_bits, cuts, places[k], packed, dealt)
-
-        list(pool.map(deal, range(threads)))
-        # Groups of neighbouring buckets with similar numbers of rows, several groups a thread.
-        inner = np.searchsorted(cuts, np.arange(1, 4 * threads) * cuts[-1] // (4 * threads))
-        bounds = np.concatenate(([0], inner, [buckets])).tolist()
-        groups = range(len(bounds) - 1)
-        pairs = np.empty(buckets, dtype=np.int64)
-
-        def sort(k: int) -> None:
-            a, b = bounds[k : k + 2]
-            spare = np.empty(np.diff(cuts[a : b + 1]).max(initial=0), dtype=np.int64)
-            compiled.sort_buckets(packed, spare, cuts[a : b + 1], place_bits, shift + 1, pairs[a:b])
-
-        list(pool.map(sort, groups))
-        starts = np.concatenate(([0], np.cumsum(pairs)))
-        edges, merged = np.empty((starts[-1], 2), dtype=np.int64), np.empty(starts[-1])
-
-        def merge(k: int) -> tuple[int, int]:
-            a, b = bounds[k : k + 2]
-            out = slice(starts[a], starts[b])
-            rows, layout = (packed, dealt, cuts[a : b + 1]), (a, shift, node_bits, place_bits, code)
-            facts: tuple[int, int] = compiled.merge_buckets(*rows, *layout, edges[out], merged[out])
-            return facts
-
-        both, equal = np.sum(list(pool.map(merge, groups)), axis=0).tolist()
-    return Merged(edges, merged, self_loops, len(packed) - len(edges) - both, both, equal)
-
-
-_MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
 # What the name of a policy alone does not say.
 _WORDS = {
@@ -166,12 +83,8 @@ def fold(
                 "it out"
             )
         kind, rules = "matrix", replace(rules, asymmetric="sum")
-    merged = (
-        _merge_many(rows, kind, rules) if len(rows.first) >= _MANY and not rules.directed else None
-    )
-    if merged is None:
-        merged = _merge_few(rows, kind, rules.repeated)
-        _check_merged(rows, kind, rules, merged)
+    merged = _merge(rows, kind, rules.repeated)
+    _check_merged(rows, kind, rules, merged)
     done = _PAST.get(rules.repeated, "")
     found = {"self_loops_dropped": merged.self_loops, f"repeated_rows_{done}": merged.repeated}
     if kind == "matrix" and not merged.once and not rules.directed:
@@ -181,7 +94,7 @@ def fold(
     elif kind == "list":
         found[f"reversed_rows_{done}"] = merged.both
     counts = rows.counts | {policy: count for policy, count in found.items() if count}
-    if rules.directed and merged.ways is not None:
+    if rules.directed:
         return merged.edges, merged.ways.sum(1), merged.ways, counts
     return merged.edges, merged.weights, None, counts
 
@@ -235,72 +148,50 @@ def _name(rows: EdgeRows, row: int) -> str:
     return f"{rows.place(row)} ({ends[0]!r} - {ends[1]!r})"
 
 
-def _adds_inexactly(weights: Floats) -> bool:
-    """Whether sums of these weights may depend on the order of adding; of whole numbers they do
-    not.
-    """
-    return bool((weights != np.floor(weights)).any())
-
-
-def _merge_many(rows: EdgeRows, kind: Kind, rules: Policies) -> Merged | None:
-    """Many rows merged by compiled loops; ``None`` without them, and where something must be
-    refused.
-    """
-    repeated = rules.repeated
-    if find_spec("numba") is None or (kind == "matrix" and repeated != "sum"):
-        return None
-    first, second = rows.first, rows.second
-    if kind == "undirected":
-        first, second = np.minimum(first, second), np.maximum(first, second)
-    weights = np.ones(len(first)) if rows.weights is None else rows.weights
-    merged = merge_rows(first, second, weights, len(rows.ids), repeated)
-    if merged is not None and merged.repeated and repeated == "sum" and _adds_inexactly(weights):
-        order = np.argsort(weights, kind="stable")
-        merged = merge_rows(first[order], second[order], weights[order], len(rows.ids), repeated)
-    if merged is None or not np.isfinite(merged.weights).all() or _refused(merged, kind, rules):
-        return None
-    if merged.once and repeated == "sum":
-        merged.weights[:] /= 2  # each direction holds all of it
-    return merged
-
-
-def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
-    """The same in numpy."""
-    given = np.flatnonzero(rows.first != rows.second)
-    keys = _keys(rows, is_directed=kind != "undirected")[given]
-    weights = np.ones(len(given)) if rows.weights is None else rows.weights[given]
+def _merge(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
+    """Rows of one pair of nodes as one edge."""
+    weights = np.ones(len(rows.first)) if rows.weights is None else rows.weights
+    keys = _keys(rows, is_directed=kind != "undirected")
+    if (is_loop := rows.first == rows.second).any():
+        keys, weights = keys[~is_loop], weights[~is_loop]
     order = np.argsort(keys, kind="stable")
-    if repeated == "sum" and _adds_inexactly(
-        weights
-    ):  # in the order of the weights, whatever that of the rows
+    fresh = _begins(keys[order])
+    if repeated == "sum" and not fresh.all() and (weights != np.floor(weights)).any():
+        # Sums must not depend on the order of the rows, so that they are taken in the order of the
+        # weights.
         order = np.lexsort((weights, keys))
-    keys, weights = keys[order], weights[order]
-    fresh = np.diff(keys, prepend=-1) > 0
-    extra = np.flatnonzero(~fresh)
-    pairs, way, one_way = (
-        keys[fresh] >> 1,
-        keys[fresh] & 1,
-        weights[fresh],
-    )  # of each pair one direction or both
-    head = extra - np.arange(1, len(extra) + 1)  # which of the fresh rows each extra one belongs to
-    begins = np.diff(pairs, prepend=-1) > 0
-    edge = np.cumsum(begins) - 1
-    ways, row = np.zeros((int(begins.sum()), 2)), np.full((int(begins.sum()), 2), len(keys))
+    keys, weights, starts = keys[order], weights[order], np.flatnonzero(fresh)
+    keys = keys[starts]  # of each pair one direction or both
+    pairs, way = keys >> 1, keys & 1
+    begins = _begins(pairs)
+    edge, ways = np.cumsum(begins) - 1, np.zeros((int(begins.sum()), 2))
     with np.errstate(over="ignore"):
-        if repeated in ("sum", "max"):
-            (np.add if repeated == "sum" else np.maximum).at(one_way, head, weights[extra])
-        ways[edge, way], row[edge, way] = one_way, order[fresh]
+        if repeated == "sum" and len(starts) < len(weights):
+            ways[edge, way] = np.bincount(np.cumsum(fresh) - 1, weights)
+        elif repeated == "max":
+            ways[edge, way] = np.maximum.reduceat(weights, starts)
+        else:
+            ways[edge, way] = weights[starts]
         ways = without_rounding(ways)
         there, back = ways.T
         even = there == back
         if repeated == "sum" or kind == "matrix":
             merged = there if even.all() else there + back
+        elif repeated == "max":
+            merged = np.maximum(there, back)
         else:
-            is_taken = back > there if repeated == "max" else row[:, 1] < row[:, 0]
-            merged = np.where(is_taken, back, there)
+            row = np.full(ways.shape, len(order))
+            row[edge, way] = order[starts]
+            merged = np.where(row[:, 1] < row[:, 0], back, there)
     edges = np.column_stack(np.divmod(pairs[begins], max(len(rows.ids), 1)))
-    loops, both = len(rows.first) - len(given), len(pairs) - len(edges)
-    return Merged(edges, merged, loops, len(extra), both, int(even.sum()), ways)
+    both = len(pairs) - len(edges)
+    again = len(weights) - len(starts)
+    return Merged(edges, merged, int(is_loop.sum()), again, both, int(even.sum()), ways)
+
+
+def _begins(keys: Ints) -> Bools:
+    """Whether a key, among sorted ones, differs from the one before."""
+    return np.concatenate((np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]))
 
 
 def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
@@ -340,7 +231,7 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         )
     wrong: Bools = ~np.isfinite(merged.weights)
     reason = "the weights of this tie add up to infinity: divide all weights first"
-    if _refused(merged, kind, rules) and merged.ways is not None:
+    if _refused(merged, kind, rules):
         wrong = merged.ways[:, 0] != merged.ways[:, 1]
         reason = (
             "the weight differs in the other direction and asymmetric='error' refuses that: make "
