@@ -76,7 +76,7 @@ class Execution:
         self.start: Given | None = None
         if plan.old is not None:
             usual = configure(replace(plan, old=None), graph)[0]
-            self.start = start_from(plan.old, graph, usual, quiet=quiet)
+            self.start = start_from(plan.old, graph, usual)
 
     def _resolve(self) -> None:
         """Find where the plan is computed; a choice of a geometry has its own."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from ..arrays import Ints, positions_in
 from ..checks import as_integer, check_count, suggestion
 from ..datasets import load, names
 from ..engines.base import EXACT_NODES_ON_CUDA
@@ -87,6 +88,18 @@ def find_graph(
     if not quiet and (words := said_of_directions(graph.source, graph.policies)) is not None:
         log.warning("%s", words)
     return graph
+
+
+def among(graph: Graph, nodes: Ints) -> Graph:
+    """The ties among some nodes, which are then in this order."""
+    rows = positions_in(nodes, graph.n_nodes)
+    ends, weights = graph.arcs if graph.is_directed else (graph.edges, graph.weights)
+    kept = (rows[ends] >= 0).all(1)
+    first, second = rows[ends[kept]].T
+    ids = [graph.ids[node] for node in nodes.tolist()]
+    return Graph.from_arrays(
+        first, second, weights[kept], ids=ids, directed=graph.is_directed, name=graph.source
+    )
 
 
 @dataclass(frozen=True)
