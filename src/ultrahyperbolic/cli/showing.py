@@ -12,7 +12,7 @@ from .errors import Refused, refusing
 from .output import note, print_json
 from .sources import check_folder, graph_of, open_embedding
 
-_OUTPUT = "The picture: its ending says whether PNG, SVG, PDF or HTML. Default: map.png in FOLDER."
+_OUTPUT = "The picture: its ending says whether PNG, SVG or PDF. Default: map.png in FOLDER."
 _COLOUR = "What colours show: community, or a column of the nodes."
 # Where to write in the folder of the embedding, if nothing else is said.
 _NAMES = {
@@ -102,31 +102,25 @@ def plot(
     """Draw the map of an embedding: a picture to print or to share.
 
     The picture is the map of the report: strongly tied nodes lie close
-    together, and the most central nodes have names. PNG, SVG and PDF are
-    for printing. HTML shows names when you hover.
+    together, and the most central nodes have names. The interactive map is
+    the HTML report.
 
     Examples:
       ultrahyperbolic plot club
       ultrahyperbolic plot club -o club.svg --title "The karate club"
-      ultrahyperbolic plot club -o club.html
       ultrahyperbolic plot club --colour club --names 10 --theme dark
     """
     from .training import hold
 
     target = output or folder / "map.png"
-    is_page = target.suffix.lower() == ".html"
-    for name in ("colour", "names", "title", "theme") if is_page else ():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Refused(f"--{name} is for PNG, SVG and PDF: leave it out for HTML")
+    if target.suffix.lower() == ".html":
+        raise Refused(f"{target}: the page is the report: ultrahyperbolic report {folder}")
     check_folder(folder)
     if output is None:
         hold(context, folder)
     embedding = open_embedding(folder)
     data = None
-    if (
-        embedding.is_directed and not is_page
-    ):  # the folder has the ties, and the file which way they lead
+    if embedding.is_directed:  # the folder has the ties, and the file which way they lead
         data, why = graph_of(embedding, folder, None, {}, quiet=True)
         if data is None:
             note(f"there are no arrows, as {why}")
@@ -134,13 +128,10 @@ def plot(
     from .. import plot as figures
 
     with refusing(ValueError, OSError, ImportError):
-        if is_page:
-            figures.save(figures.map(embedding), target)
-        else:
-            picture = figures.plot_map(
-                embedding, data, colour=colour, names=names, title=title, theme=theme
-            )
-            figures.save(picture, target, dpi=150)
+        picture = figures.plot_map(
+            embedding, data, colour=colour, names=names, title=title, theme=theme
+        )
+        figures.save(picture, target, dpi=150)
     if as_json:
         print_json({"folder": str(folder), "file": str(target)})
     else:

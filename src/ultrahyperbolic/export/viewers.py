@@ -24,7 +24,7 @@ from ..evaluation import communities
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
 from ..graph.ids import check_texts
-from ..plot.pieces import plane
+from ..plot.layout import plane
 from ..progress import bar
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..pairs import lengths_of, measured_from, rows_of
+from ..plot.layout import map_of
 from ..plot.maps import (
     PALETTE,
     REST,
@@ -28,7 +29,6 @@ from ..plot.maps import (
     columns,
     edges_among,
     labels_of,
-    map_of,
     names_of,
 )
 from .space import Distances, SpaceView, distances, in_space

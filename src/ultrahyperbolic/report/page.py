@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: words, data, and plotly to draw it."""
+"""The report as one HTML file that needs nothing else: words, data, and a script to draw it."""
 
 import base64
 import hashlib
