@@ -16,11 +16,11 @@ _OUTPUT = "The picture: its ending says whether PNG, SVG or PDF. Default: map.pn
 _COLOUR = "What colours show: community, or a column of the nodes."
 # Where to write in the folder of the embedding, if nothing else is said.
 _NAMES = {
-    "atlas": "atlas.parquet",
-    "projector": "projector",
     "graphml": "graph.graphml",
     "gexf": "graph.gexf",
     "vosviewer": "vosviewer.json",
+    "csv": "nodes.csv",
+    "parquet": "nodes.parquet",
 }
 
 
@@ -143,7 +143,7 @@ def export(
     context: typer.Context,
     folder: opt.Folder,
     form: Annotated[
-        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"],
+        Literal["graphml", "gexf", "vosviewer", "csv", "parquet"],
         opt.option("--format", help="What to write."),
     ],
     graph: opt.EmbeddedGraph = None,
@@ -151,31 +151,24 @@ def export(
         Path | None,
         opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER."),
     ] = None,
-    neighbors: Annotated[
-        int,
-        typer.Option(
-            "-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas."
-        ),
-    ] = 15,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files that are already there.")
+        bool, typer.Option("--overwrite", help="Replace a file that is already there.")
     ] = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
-    """Write an embedding for another viewer.
+    """Write an embedding for another program.
 
-    atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
-    files for TensorBoard. graphml, gexf: the graph with positions, ranks,
-    strengths and communities, for Gephi, Cytoscape and others. vosviewer:
-    the same as JSON for VOSviewer. docs/exports.md says what is in the files.
+    graphml, gexf: the graph with positions, ranks, strengths and communities,
+    for Gephi, Cytoscape and others. vosviewer: the same as JSON for
+    VOSviewer. csv, parquet: a table with one row per node.
+    docs/exports.md says what is in the files.
 
     Examples:
-      ultrahyperbolic export club --format atlas
       ultrahyperbolic export club --format gexf -o club.gexf
       ultrahyperbolic export club --format graphml --graph ties.tsv
-      ultrahyperbolic export club --format projector -o projector
+      ultrahyperbolic export club --format csv
     """
     from .training import hold
 
@@ -189,7 +182,7 @@ def export(
     target = output or folder / _NAMES[form]
     with refusing(OSError, ValueError, ImportError):
         files, notes = embedding.export(
-            target, form, graph=data, neighbors=neighbors, overwrite=overwrite, progress=not as_json
+            target, form, graph=data, overwrite=overwrite, progress=not as_json
         )
     if data is None:
         notes.append(f"there are no labels and strengths, as {why}: give the graph with --graph")
