@@ -198,9 +198,9 @@ MUTANTS = [
         "training/test_start.py",
     ),
     Mutant(
-        "report/space.py",
-        "np.where(along < radius_square, 2, 3)",
-        "np.where(along < radius_square, 2, 2)",
+        "report/distances.py",
+        "weights > weights.min(initial=np.inf)",
+        "weights >= weights.min(initial=np.inf)",
         "report/test_distances.py",
     ),
     Mutant(
@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", "pairs/test_portable.py"),
     Mutant(
         "progress.py",
-        "task, plain = self.tasks[-1]",
-        "task, plain = self.tasks[0]",
+        "task = self.tasks[-1]",
+        "task = self.tasks[0]",
         "test_progress.py",
     ),
     Mutant(
