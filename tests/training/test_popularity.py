@@ -18,7 +18,6 @@ from ultrahyperbolic import evaluation
 from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.loop import Checkpoint
-from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
 from ultrahyperbolic.report.contents import ShownNodes, _nearest
 from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
@@ -250,32 +249,3 @@ def test_measures_are_those_of_a_matrix(popular):
     )
     closer = (edges[:20, None] < others[None, :]).mean()
     assert found.auc == pytest.approx(closer, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "manifold", [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 0), uh.Euclidean(3)], ids=str
-)
-def test_the_compiled_passes_take_it_as_torch_does(manifold):
-    generator = torch.Generator().manual_seed(0)
-    points = torch.randn(300, 3, generator=generator, dtype=torch.float64)
-    if not isinstance(manifold, uh.Euclidean):
-        points = manifold.random(300, generator=generator)
-    popularity = 0.3 * torch.randn(300, generator=generator, dtype=torch.float64)
-    edges = torch.combinations(torch.arange(300))[::37]
-    thresholds = pair_distances(points, manifold, edges, popularity=popularity, backend="reference")
-    i, j = edges.unbind(1)
-    plain = pair_distances(points, manifold, edges, backend="reference")
-    assert torch.equal(thresholds, plain - (popularity[i] + popularity[j]))
-    found = [
-        row_statistics(
-            points, manifold, edges, 4, thresholds + 1e-9, popularity=popularity, backend=backend
-        )
-        for backend in ("numba", "reference")
-    ]
-    torch.testing.assert_close(found[0].sums, found[1].sums)
-    assert torch.equal(found[0].nearest.indices, found[1].nearest.indices)
-    torch.testing.assert_close(found[0].nearest.distances, found[1].nearest.distances)
-    assert torch.equal(found[0].counts.others, found[1].counts.others)
-    assert torch.equal(found[0].nonedges, found[1].nonedges)
-    with pytest.raises(ValueError, match=r"popularity must be \[300\] finite numbers"):
-        nearest(points, manifold, 2, popularity=popularity[:9])

@@ -15,8 +15,7 @@ from ..graph import Graph
 from ..graph.centrality import pagerank, ranks
 from ..graph.flow import centrality_of
 from ..graph.rows import ROUNDING, without_rounding
-from ..pairs import PassOptions, Points, lengths_of, rows_of
-from ..pairs.reference import popularity_array
+from ..pairs import PassOptions, Points, lengths_of, popularity_array, rows_of
 from ..spaces import Geometry, Space
 from .inputs import as_array, as_scores, check_points, in_order
 
