@@ -205,7 +205,7 @@ class Graph:
         """
         first, second = as_positions("first", first), as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        if ids is None or isinstance(ids, Integral):
+        if ids is None or isinstance(ids, int | Integral):
             node_ids = NodeIds(range(used if ids is None else int(ids)))
         else:
             node_ids = NodeIds(ids)
