@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ultrahyperbolic.graph import Graph, GraphError, as_graph, read_graph
-from ultrahyperbolic.graph.columns import SAMPLE_ROWS, Columns, find_ends, warn_of_distances
+from ultrahyperbolic.graph.columns import Columns, find_ends, warn_of_distances
 
 CAST = {
     "year": [1990, 1991, 1991, 1992],
@@ -331,11 +331,6 @@ def test_a_first_tie_is_no_header(write, case):
     assert graph.columns == (0, 1, None)
 
 
-def test_a_name_far_below_tells_that_the_first_row_is_a_tie(write):
-    rows = [f"p{k},p{k + 1}" for k in range(3 * SAMPLE_ROWS)]
-    assert read_graph(write("\n".join(["ann,bob", *rows, "bob,p7"]))).ids[0] == "ann"
-
-
 def test_a_header_that_the_whole_file_tells_keeps_the_lines_of_messages(write):
     with (
         pytest.warns(UserWarning, match="is taken for a header"),
@@ -347,19 +342,6 @@ def test_a_header_that_the_whole_file_tells_keeps_the_lines_of_messages(write):
 def test_naming_columns_says_that_there_is_a_header(write):
     text = write("citing,cited,kind\na,b,x\nb,c,x\n")
     assert read_graph(text, source="cited", target="citing").columns == ("cited", "citing", None)
-
-
-def test_the_first_rows_decide():
-    later = 2 * SAMPLE_ROWS
-    frame = pd.DataFrame(
-        {
-            "n": range(later),
-            "A": [f"a{k}" for k in range(later)],
-            "B": [f"b{k}" for k in range(later)],
-        }
-    )
-    frame.loc[SAMPLE_ROWS:, "B"] = frame.loc[SAMPLE_ROWS:, "A"].shift(1, fill_value="z")
-    assert taken(as_graph(frame)) == ("n", "A", None)
 
 
 def test_columns_without_number_are_looked_at_in_time():

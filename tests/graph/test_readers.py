@@ -303,20 +303,14 @@ def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet):
     assert graph.policies == counts
 
 
-@pytest.mark.parametrize(
-    "number", ["7", "007", "0.1", "2.50", "123456789012.25", "1e3", "12345678901234567", ".5", "5."]
-)
+NUMBERS = ["7", "007", "0.1", "2.50", "123456789012.25", "1e3", "12345678901234567", ".5", "5."]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
 def test_numbers_are_read_to_the_last_bit(write, number):
     assert read_graph(write(f"a,b,{number}\nb,c,1\n")).weights[0] == float(number)
-
-
-@pytest.mark.parametrize(
-    "number",
-    ["7", "0,1", "2,50", "123456789012,25", "1e3", "12345678901234567", ",5", "5,", "1,5e-3"],
-)
-def test_decimal_commas_are_read_to_the_last_bit(write, number):
-    expected = float(number.replace(",", "."))
-    assert read_graph(write(f"a;b;{number}\nb;c;1,5\nc;d;0,25\n")).weights[0] == expected
+    comma = f"a;b;{number}\nb;c;1.5\nc;d;0.25\n".replace(".", ",")
+    assert read_graph(write(comma)).weights[0] == float(number)
 
 
 def test_commas_that_may_stand_before_thousands_are_not_guessed_at(write):
@@ -355,35 +349,6 @@ def test_bad_distances_are_refused_with_their_line(write, bad):
     )
     with pytest.raises(GraphError, match=message):
         read_graph(write(f"{ROADS}b,d,{bad}\n"), weights_are_distances=True)
-
-
-def test_distances_of_every_format(write):
-    pq.write_table(
-        pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 20.0]}), "graph.parquet"
-    )
-    names = [
-        write("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 20\n"),
-        "graph.parquet",
-        write(
-            '<graphml><key id="k" for="edge" attr.name="km"/><graph><node id="a"/><node '
-            'id="b"/><node id="c"/>'
-            '<edge source="a" target="b"><data key="k">5</data></edge>'
-            '<edge source="b" target="c"><data key="k">20</data></edge></graph></graphml>',
-            "graph.graphml",
-        ),
-    ]
-    for name, options in zip(names, ({}, {}, {"weight": "km"}), strict=True):
-        assert read_graph(name, weights_are_distances=True, **options).weights.tolist() == [
-            0.2,
-            0.05,
-        ]
-    pq.write_table(
-        pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 0.0]}), "graph.parquet"
-    )
-    with pytest.raises(
-        GraphError, match=r"^graph.parquet, row 1 \(from 0\) \('b' - 'c'\): the distance is 0;"
-    ):
-        read_graph("graph.parquet", weights_are_distances=True)
 
 
 @pytest.mark.parametrize(
@@ -434,9 +399,7 @@ def test_bad_text_is_refused_in_one_line_that_says_where(write, content, message
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8", "utf-8-sig"]
-)
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8-sig"])
 @pytest.mark.parametrize("compressed", [False, True])
 def test_text_of_another_encoding_is_read_as_the_same_text(write, encoding, compressed):
     text = (
@@ -608,11 +571,6 @@ def test_bad_parquet_is_refused(write, columns, message):
         read_graph("graph.parquet")
 
 
-def test_damaged_parquet_is_refused(write):
-    with pytest.raises(GraphError, match=r"^graph.parquet: the Parquet file is damaged"):
-        read_graph(write(b"PAR1 and no more", "graph.parquet"))
-
-
 # Matrix Market
 
 
@@ -710,11 +668,6 @@ def test_progress_is_shown_on_a_terminal(write, terminal, monkeypatch):
     monkeypatch.setattr(formats, "choose_columns", slowly)
     assert read_graph(write(LAYOUTS["tabs"]), progress=True) == GRAPH
     assert "Reading graph" in stderr.getvalue()
-
-
-def test_without_a_terminal_no_progress_is_shown(write, capsys):
-    assert read_graph(write(LAYOUTS["tabs"]), progress=True) == GRAPH
-    assert capsys.readouterr().err == ""
 
 
 def test_the_weight_cannot_be_the_column_of_an_end(tmp_path):
