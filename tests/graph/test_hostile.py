@@ -16,14 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.io
-import scipy.sparse as sp
 from graph.hostile import CASES, GEXF, GRAPHML, MATRIX, PARQUET, parquet, repeated
 from hypothesis import given
 from hypothesis import strategies as st
 from machines import ON_LINUX
 
-from ultrahyperbolic.graph import Graph, GraphError, read_graph
+from ultrahyperbolic.graph import GraphError, read_graph
 from ultrahyperbolic.graph.errors import need
 
 
@@ -150,14 +148,6 @@ def test_small_files_take_less_than_a_gibibyte(bombs):
     assert all(50 < mib < 1024 for mib in held.values()), (held, child.stderr)
 
 
-def test_more_than_a_small_file_may_hold_is_refused_before_it_is_held():
-    line = what_it_gets(gzip.compress(filled(b"a b\n") + b"a b\n" * 100))
-    assert line.startswith("`graph: ")
-    assert (
-        "compressed bytes hold more than 16 MiB: decompress the file first if that is meant" in line
-    )
-
-
 def test_what_is_decompressed_first_is_read():
     Path("graph").write_bytes(CASES["gzip whose content is far larger"])
     Path("plain").write_bytes(gzip.decompress(Path("graph").read_bytes()))
@@ -219,38 +209,6 @@ def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
     pq.write_table(twice, "graph")
     with pytest.raises(GraphError, match="2 columns are named 'a': give each its own name"):
         read_graph("graph")
-
-
-# Matrices, which are read without scipy, are as scipy reads them
-
-
-@given(
-    entries=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12
-    ),
-    layout=st.sampled_from(["coordinate", "array"]),
-    symmetry=st.sampled_from(["general", "symmetric"]),
-    field=st.sampled_from(["real", "integer", "pattern"]),
-)
-def test_matrices_are_as_scipy_reads_them(tmp_path_factory, entries, layout, symmetry, field):
-    path = tmp_path_factory.mktemp("matrices") / "m.mtx"
-    matrix = np.zeros((6, 6), dtype=np.int64 if field == "integer" else np.float64)
-    for i, j, w in entries:
-        matrix[i, j] = w
-    if symmetry == "symmetric":
-        matrix = np.maximum(matrix, matrix.T)
-    if layout == "array" and field == "pattern":
-        field = "real"
-    scipy.io.mmwrite(
-        path, matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry, field=field
-    )
-    again = scipy.io.mmread(path, spmatrix=False)
-    expected = Graph.from_numpy(
-        again if layout == "array" else again.toarray(), ids=[str(k) for k in range(1, 7)]
-    )
-    graph = read_graph(path)
-    assert graph == expected
-    assert graph.policies == expected.policies
 
 
 # Anything at all

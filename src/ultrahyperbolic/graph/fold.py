@@ -87,12 +87,12 @@ def fold(
     _check_merged(rows, kind, rules, merged)
     done = _PAST.get(rules.repeated, "")
     found = {"self_loops_dropped": merged.self_loops, f"repeated_rows_{done}": merged.repeated}
-    if kind == "matrix" and not merged.once and not rules.directed:
-        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
-    elif kind == "list" and merged.once:
+    if kind == "list" and merged.once:
         found["reversed_rows_merged"] = len(merged.edges)
     elif kind == "list":
         found[f"reversed_rows_{done}"] = merged.both
+    elif kind == "matrix" and not merged.once and not rules.directed:
+        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
     counts = rows.counts | {policy: count for policy, count in found.items() if count}
     if rules.directed:
         return merged.edges, merged.ways.sum(1), merged.ways, counts
@@ -104,8 +104,7 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, "
-            "--weights-are-distances): "
-            "name their column or attribute as weight"
+            "--weights-are-distances): name their column or attribute as weight"
         )
     with np.errstate(divide="ignore", over="ignore"):
         strengths = 1.0 / rows.weights
@@ -123,24 +122,18 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
 
 
 def _check_weights(rows: EdgeRows) -> None:
-    weights = rows.weights
-    if weights is None or len(weights) == 0:
+    if rows.weights is None:
         return
-    with np.errstate(invalid="ignore"):
-        # NaN makes the minimum NaN, and NaN > 0 is false.
-        if weights.min() > 0 and weights.max() < np.inf:
-            return
-        row = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
-    advice = (
-        "leave the row out where there is no tie"
-        if weights[row] == 0
-        else "correct the row or leave it out"
-    )
-    raise GraphError(
-        f"{_name(rows, row)}: the weight is {weights[row]:g}; a weight is the strength of a tie, "
-        "a finite number "
-        f"above 0: {advice}"
-    )
+    wrong = ~((rows.weights > 0) & (rows.weights < np.inf))  # NaN, too
+    if wrong.any():
+        row = int(wrong.argmax())
+        weight = rows.weights[row]
+        no_tie = "leave the row out where there is no tie"
+        advice = no_tie if weight == 0 else "correct the row or leave it out"
+        raise GraphError(
+            f"{_name(rows, row)}: the weight is {weight:g}; a weight is the strength of a tie, "
+            f"a finite number above 0: {advice}"
+        )
 
 
 def _name(rows: EdgeRows, row: int) -> str:
@@ -206,19 +199,10 @@ def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
     return keys
 
 
-def _refused(merged: Merged, kind: Kind, rules: Policies) -> bool:
-    is_again = bool(merged.repeated or (kind == "list" and merged.both and not merged.once))
-    is_uneven = kind == "matrix" and not merged.once
-    return (rules.repeated == "error" and is_again) or (rules.asymmetric == "error" and is_uneven)
-
-
 def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -> None:
     """Refuse edges given again, directions that differ, and sums that overflow."""
-    if (
-        _refused(merged, kind, rules)
-        and rules.repeated == "error"
-        and (merged.repeated or kind == "list")
-    ):
+    is_again = merged.repeated or (kind == "list" and merged.both and not merged.once)
+    if rules.repeated == "error" and is_again:
         keys = _keys(rows, is_directed=kind != "undirected" and merged.repeated > 0)
         given = np.flatnonzero(rows.first != rows.second)
         order = given[np.argsort(keys[given], kind="stable")]
@@ -226,17 +210,15 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         earlier = int(np.flatnonzero(keys == keys[row])[0])
         raise GraphError(
             f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and "
-            "repeated='error' allows it "
-            "once: remove one, or choose 'sum', 'max' or 'first'"
+            "repeated='error' allows it once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools = ~np.isfinite(merged.weights)
     reason = "the weights of this tie add up to infinity: divide all weights first"
-    if _refused(merged, kind, rules):
+    if rules.asymmetric == "error" and kind == "matrix" and not merged.once:
         wrong = merged.ways[:, 0] != merged.ways[:, 1]
         reason = (
             "the weight differs in the other direction and asymmetric='error' refuses that: make "
-            "the matrix symmetric, "
-            "or choose 'sum'"
+            "the matrix symmetric, or choose 'sum'"
         )
     if wrong.any():
         named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))

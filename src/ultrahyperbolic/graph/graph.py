@@ -205,11 +205,11 @@ class Graph:
         """
         first, second = as_positions("first", first), as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        if ids is None or isinstance(ids, Integral):
-            ids = range(used if ids is None else int(ids))
-        node_ids = NodeIds(ids)
-        if not isinstance(ids, range):
-            distinct_ids(list(node_ids), name, once=True)
+        if ids is None or isinstance(ids, int | Integral):
+            node_ids = NodeIds(range(used if ids is None else int(ids)))
+        else:
+            node_ids = NodeIds(ids)
+            distinct_ids(node_ids, name, once=True)
         if first.shape != second.shape:
             raise GraphError(
                 f"first and second must have one length, got {len(first)} and {len(second)}"

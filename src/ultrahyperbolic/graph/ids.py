@@ -18,8 +18,8 @@ from .errors import ID, TOO_LONG, GraphError
 
 Nodes = Iterable[Hashable] | Mapping[Hashable, object]
 """Ids, or a mapping from id to label."""
-# Names are compared with each other up to this many.
-_MANY = 200_000
+_MANY = 200_000  # names that are compared with each other at most
+_SHOWN = 6  # ids
 
 
 def said_of_names(names: Sequence[Hashable]) -> str | None:
@@ -83,6 +83,10 @@ class NodeIds(tuple[Hashable, ...]):
         return not self == other
 
     __hash__ = tuple.__hash__
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:_SHOWN]))
+        return f"NodeIds([{shown}{', ...' if len(self) > _SHOWN else ''}])"
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[Hashable, ...]]]:
         return type(self), (tuple(self),)  # without the table

@@ -107,8 +107,9 @@ def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
     if not near.any():
         return values
     begins = np.append(True, ~near)
-    least = distinct[begins][np.cumsum(begins) - 1]
-    return least[np.searchsorted(distinct, values)]
+    least: Floats = distinct[begins][np.cumsum(begins) - 1]
+    alike: Floats = least[np.searchsorted(distinct, values)]
+    return alike
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
