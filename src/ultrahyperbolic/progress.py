@@ -47,11 +47,11 @@ def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterato
 
 
 def count_from_start() -> None:
-    """Let clocks show the time since this process was started: how long the user of the command has
+    """Let clocks show the time since the program began: how long the user of the command has
     waited.
     """
     global _clock_from
-    _clock_from = _process_start()
+    _clock_from = _IMPORTED
 
 
 def waited() -> float | None:
@@ -183,16 +183,3 @@ def _is_terminal(stream: TextIO) -> bool:
     with suppress(AttributeError, ValueError):
         return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return False
-
-
-def _process_start() -> float:
-    """When this process was started, by the clock of ``time.monotonic``; when this file was
-    imported if unknown.
-    """
-    with suppress(OSError, ValueError, AttributeError, IndexError):
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        if 0 <= age < 1e6:
-            return time.monotonic() - age
-    return _IMPORTED

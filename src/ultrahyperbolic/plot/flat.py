@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -180,15 +180,16 @@ def _draw_network(
     nodes are [r, 2], in points from the corner of the axes.
     """
     paper, ink, line = _THEMES[theme]
-    share = np.array(axis.get_position().size)
-    room = share * axis.get_figure().get_size_inches() * 72.0
+    inches = cast("NotebookFigure", axis.figure).get_size_inches()
+    room: Floats = 72.0 * inches * axis.get_position().size
     span = np.maximum(np.ptp(places, axis=0), 1e-12)
-    points = _MARGIN + (places - places.min(0)) / span * (room - 2.0 * _MARGIN)
+    points: Floats = _MARGIN + (places - places.min(0)) / span * (room - 2.0 * _MARGIN)
     axis.set(xlim=(0, room[0]), ylim=(0, room[1]))
     if graph is not None:
         _draw_ties(axis, graph, rows, points, colours if is_kind else None, line)
     diameters = _diameters(graph, rows)
-    axis.scatter(*points.T, s=diameters**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
+    x, y = points.T
+    axis.scatter(x, y, s=diameters**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
     texts = [shortened(called[int(row)]) for row in rows]
     order = np.arange(len(rows))

@@ -301,8 +301,8 @@ def _draw_panel(axis: Axes3D, panel: Scene) -> None:
         elif isinstance(piece, Mark):
             axis.plot(*piece.point[:, None], "o", color=piece.color, ms=5.5, mec="white", zorder=5)
             place = piece.point + np.array(piece.shift)
-            style = {"fontsize": 11, "zorder": 6, "ha": "center", "va": "center"}
-            axis.text(*place, piece.text, color=piece.color, **style)
+            middle = {"ha": "center", "va": "center"}
+            axis.text(*place, piece.text, color=piece.color, fontsize=11, zorder=6, **middle)
 
 
 def _legend(panel: Scene) -> list[Artist]:
