@@ -1,17 +1,14 @@
 """What a training costs as graphs, dimensions, samples, devices and processes grow: ``python
 benchmarks/cost.py PART``.
 
-``scaling``      the exact objective on the CPU against nodes and coordinates, five random ties per
-node ``gpu``          the CUDA engine: errors against the reference, an iteration on NIPS
-(``--data``), the pass over all
-                 pairs against the limit of the card, and how its time and memory grow
-``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per
-second ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the
-number of ties ``large``        millions of nodes: made up, trained, and judged by hidden ties and
-by samples ``whole``        the command ``embed`` on files of graphs, with its time and its
-measures, by one seed or several ``distributed``  one process against several of one thread each
-``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs
-beside torch's
+``scaling``: the exact objective on the CPU against nodes and coordinates, five random ties per
+node. ``gpu``: the CUDA engine: errors against the reference, an iteration on NIPS (``--data``), the
+pass over all pairs against the limit of the card, and how its time and memory grow. ``linear``: CPU
+seconds of each part of ``embed`` on parts of the pairs, and memory, against the number of ties.
+``large``: millions of nodes: made up, trained, and judged by hidden ties. ``whole``: the command
+``embed`` on files of graphs, with its time and its measures, by one seed or several.
+``distributed``: one process against several of one thread each. ``evaluation``: every measure of
+random points, five edges per node: compiled passes over the pairs beside torch's.
 
 Slopes are those of log cost over log size. What is compared computes on the same number of threads.
 """
@@ -29,7 +26,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from timeit import Timer
 from typing import Any
 
 import bench
@@ -43,9 +39,7 @@ from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Manifold
 from ultrahyperbolic.graph import Graph, read_graph
-from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes, Scope
-from ultrahyperbolic.objective.tables import Measure
-from ultrahyperbolic.pairs.kinds import kernel_space
+from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.train import with_node_measures, with_pair_measures
@@ -273,85 +267,6 @@ def gpu_growth() -> Figures:
         DIMENSIONS[1:], [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS[1:]]
     )
     return figures
-
-
-SPACE = PseudoHyperboloid(3, 3)
-TAU, EPSILON = 0.1, 0.01
-MEASURE = Measure(kernel_space(SPACE, "smoothed"), TAU, EPSILON)
-
-
-def sampled(options: Options) -> Figures:
-    """How far samples are from the loss they stand for, and how fast they go."""
-    torch.set_num_threads(1)
-    pairs = random_pairs(options.nodes, 4 * options.nodes)
-    (nodes, ties), sizes = options.speed, SampleSizes(options.batch, options.negatives)
-    scopes: tuple[Scope, ...] = ("graph", "node")
-    figures: Figures = {
-        "draws": options.draws,
-        "nodes": nodes,
-        "ties": ties,
-        "batch": options.batch,
-    }
-    figures |= {"others": options.negatives, "device": options.device}
-    edges = random_edges(nodes, ties)
-    many = RankedPairs(nodes, edges, np.arange(len(edges)) // 1000 * 1000)  # classes of a thousand
-    for scope in scopes:
-        figures |= bias(pairs, scope, options.others, options.draws)
-        figures |= speed(many, sizes, torch.device(options.device), scope)
-    return figures
-
-
-def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Figures:
-    """Mean error of loss and gradient over draws, relative to their size, with half of an interval
-    of 95 %.
-    """
-    points = points_of(SPACE, pairs.n_nodes, 0.3).requires_grad_()
-    truth = ExactLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
-    (gradient,) = torch.autograd.grad(truth, points)
-    points, truth = points.detach(), truth.detach()
-    # Along the true gradient, where what is off can be told from noise.
-    tangent = SPACE.egrad2rgrad(points, gradient)
-    figures: Figures = {}
-    told: dict[str, list[tuple[int, float]]] = {"loss": [], "gradient": []}
-    for count in others:
-        loss = SampledLoss(pairs, SampleSizes(pairs.n_edges, count, 4 * count), scope)
-        drawn = [loss(points, None, loss.draw(1, k), MEASURE) for k in range(draws)]
-        along = [
-            (SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum()
-            for f in drawn
-        ]
-        for name, ratios in (("loss", [f.loss / truth for f in drawn]), ("gradient", along)):
-            values, about = np.array([float(ratio) - 1.0 for ratio in ratios]), f"{scope}_{name}"
-            mean, deviation = float(values.mean()), float(values.std(ddof=1))
-            interval = 1.96 * deviation / draws**0.5
-            figures |= {f"{about}_bias_{count}": mean, f"{about}_interval_{count}": interval}
-            figures[f"{about}_deviation_{count}"] = deviation
-            if (
-                abs(mean) > interval
-            ):  # only a bias that can be told from nothing falls with anything
-                told[name].append((count, abs(mean)))
-    for name, known in told.items():
-        figures[f"{scope}_{name}_exponent"] = (
-            exponent(*zip(*known, strict=True)) if len(known) > 1 else None
-        )
-    return figures
-
-
-def speed(pairs: RankedPairs, sizes: SampleSizes, device: torch.device, scope: Scope) -> Figures:
-    """Ties per second of drawing, loss and gradient."""
-    points = points_of(SPACE, pairs.n_nodes, 0.3).to(device)
-    dtype = torch.float64 if device.type == "cpu" else torch.float32
-    loss = SampledLoss(pairs, sizes, scope, device=device, dtype=dtype)
-
-    draws = iter(range(7))
-    timer = Timer(lambda: float(loss(points, None, loss.draw(0, next(draws)), MEASURE).loss))
-    timer.timeit(2)
-    seconds = timer.timeit(5) / 5
-    return {
-        f"{scope}_seconds": seconds,
-        f"{scope}_ties_per_second": min(sizes.ties, pairs.n_edges) / seconds,
-        f"{scope}_peak_bytes": torch.cuda.max_memory_allocated() if device.type == "cuda" else None,
-    }
 
 
 PARTS_OF_EMBED = ("read", "start", "train", "measure", "write")
@@ -672,12 +587,10 @@ def torchrun(
         "1",
         "--no-report",
         "--quiet",
-        "--backend",
-        options.backend,
         "--device",
         options.device,
     ]
-    if options.backend == "numba":
+    if options.device == "cpu":
         line += ["--preset", "paper"]
     cpu = folder.with_suffix(".cpu")
     cpu.mkdir()
@@ -743,7 +656,6 @@ def embed_command() -> None:
 PARTS: dict[str, Callable[[Options], Figures]] = {
     "scaling": scaling,
     "gpu": gpu,
-    "sampled": sampled,
     "linear": linear,
     "large": large,
     "whole": whole,
@@ -752,7 +664,6 @@ PARTS: dict[str, Callable[[Options], Figures]] = {
 }
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "sampled": {"nodes": 300, "others": [8, 16, 32, 64], "device": "cpu"},
     "distributed": {"device": "cpu"},
 }
 
@@ -775,7 +686,7 @@ def main() -> None:
     made.add_argument(
         "--nodes",
         type=int,
-        help="sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000",
+        help="large 1,000,000, distributed 10,000, evaluation 12,000",
     )
     made.add_argument("--ties", type=int, default=10_000_000, help="of large and a ring")
     made.add_argument(
@@ -784,19 +695,6 @@ def main() -> None:
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
     made.add_argument("--signature", type=int, nargs=2, help="of large, whole; as embed has it")
     made.add_argument("--device", help="cpu or cuda")
-    made.add_argument("--draws", type=int, default=1000, help="of sampled")
-    made.add_argument(
-        "--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES")
-    )
-    made.add_argument(
-        "--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed"
-    )
-    made.add_argument(
-        "--negatives",
-        type=int,
-        default=1000,
-        help="of sampled: others that they meet, for the speed",
-    )
     made.add_argument(
         "--both",
         type=int,
@@ -806,9 +704,6 @@ def main() -> None:
     made.add_argument("--repeats", type=int, default=3, help="of evaluation")
     made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
-    made.add_argument(
-        "--backend", choices=("numba", "sampled"), default="numba", help="of distributed"
-    )
     options = made.parse_args()
     defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu"}
     for name, value in (defaults | DEFAULTS.get(options.part, {})).items():

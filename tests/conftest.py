@@ -206,10 +206,7 @@ def turn_of(file: str) -> int:
     """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all
     others.
     """
-    if file in (
-        "engines/test_distributed.py",
-        "engines/test_sampled.py",
-    ):  # whose processes run what is compiled
+    if file == "engines/test_distributed.py":  # whose processes run what is compiled
         return 2
     return 1 if file.startswith(MEANWHILE) else 0 if file.startswith(COMPILING) else 2
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     Device = object
 
-Backend = Literal["auto", "numba", "triton", "reference", "sampled"]
+Backend = Literal["auto", "numba", "triton", "reference"]
 By = Literal["graph", "links"]
 Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
 """D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the
@@ -43,7 +43,6 @@ cone, the extrinsic distance (Eq. 4), and the length of the geodesic (Eq. 8).
 Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Precision = Literal["float64", "float32"]
 Preset = Literal["paper", "paper-text"]
-Scope = Literal["graph", "node"]
 Signature = str | tuple[int, int]
 Stop = Literal["converged", "iterations", "ordered"]
 Ends = float | tuple[float, float]
@@ -120,9 +119,7 @@ class Compared(TypedDict, total=False):
         Backend,
         _computing(
             "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), "
-            "reference (torch), sampled (a "
-            "sample of ties and pairs, if memory or time is short), or auto, the fastest that "
-            "fits.",
+            "reference (torch), or auto, the fastest that fits.",
             default="auto",
         ),
     ]
@@ -252,14 +249,6 @@ class Options(Compared, total=False):
             "iterations (iterations, "
             "the default of a preset), or also once every tie is shorter than every other pair "
             "(ordered).",
-        ),
-    ]
-    scope: Annotated[
-        Scope | None,
-        _training(
-            "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its "
-            "two ends (node). "
-            "Default: graph.",
         ),
     ]
 

@@ -38,28 +38,6 @@ def test_two_processes(tmp_path):
 
 
 @pytest.mark.slow
-def test_samples(tmp_path):
-    small = [
-        "--draws",
-        "3",
-        "--nodes",
-        "60",
-        "--others",
-        "4",
-        "8",
-        "--speed",
-        "500",
-        "2000",
-        "--batch",
-        "200",
-    ]
-    figures = figures_of(tmp_path, "sampled", *small, "--negatives", "20")
-    assert {"graph_loss_bias_4", "node_gradient_interval_8", "graph_ties_per_second"} <= set(
-        figures
-    )
-
-
-@pytest.mark.slow
 def test_growth_is_drawn(tmp_path):
     figures = figures_of(
         tmp_path, "scaling", "--sizes", "100", "200", "400", "--plot", str(tmp_path / "drawn.png")

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -78,17 +77,8 @@ def stopped_at(folder, configs, iteration, **options):
             (50,),
         ),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
-        pytest.param(
-            "reference",
-            [
-                replace(config, scope="node")
-                for config in configure(KARATE, p=2, q=2, iterations=12)
-            ],
-            (5,),
-            marks=pytest.mark.slow,
-        ),
     ],
-    ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference", "by node"],
+    ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
     expected = embed_many(KARATE, configs, measures=False, machine=Machine(backend=backend))

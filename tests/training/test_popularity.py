@@ -62,16 +62,14 @@ def test_the_reference_learns_as_the_compiled_engine_does():
     np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(("scope", "backend"), [("graph", "numba"), ("node", "reference")])
 @pytest.mark.parametrize(("p", "q"), [(2, 2), pytest.param(3, 0, marks=pytest.mark.slow)])
-def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope, backend):
+def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q):
     made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
-    config = replace(made, finish=0.5, scope=scope, popularity=True)
+    config = replace(made, finish=0.5, popularity=True)
     kept = []
     (found,) = embed_many(
         KARATE,
         [config],
-        Machine(backend=backend),
         measures=False,
         callbacks=[lambda now: kept.append(now.state.best_offsets.copy())],
     )

@@ -139,7 +139,7 @@ def test_what_products_cannot_do_is_said_in_a_line(trained, tmp_path):
     ):
         with pytest.raises(ValueError, match="product names the geometry"):
             uh.embed(CLUB, product=TEXT, **more)
-    for backend in ("numba", "sampled", "triton"):
+    for backend in ("numba", "triton"):
         with pytest.raises(
             ValueError, match=f"backend '{backend}' cannot train products of geometries"
         ):

@@ -150,8 +150,7 @@ def too_many(monkeypatch):
     return uh.as_graph(nx.barabasi_albert_graph(120, 2, seed=0))
 
 
-@pytest.mark.parametrize("backend", ["numba", "sampled"])
-def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many, backend):
+def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many):
     trained, embed_many = [], execution.embed_many
     monkeypatch.setattr(
         execution,
@@ -161,8 +160,8 @@ def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too
     monkeypatch.setattr(
         finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training")
     )
-    uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
-    asked = complete({"iterations": 4, "seed": 3, "backend": backend})
+    uh.select(too_many, dim=1, iterations=48, seed=3, quiet=True)
+    asked = complete({"iterations": 4, "seed": 3})
     for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):
         (usual,) = plan.configure(plan.Plan(geometry, asked), too_many)
         assert usual.finish == 0.0

@@ -38,8 +38,6 @@ def test_fit_transform_dense_and_sparse():
     again = clone(model).fit(scipy.sparse.csr_array(adjacency()))
     assert np.array_equal(points, again.embedding_)
     assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
-    model.set_params(scope="node", backend="reference").fit(adjacency())
-    assert model.result_.run["config"]["scope"] == "node"
     model.set_params(popularity=True).fit(adjacency())
     assert model.result_.popularity.any()
 

@@ -10,12 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ..lazy import torch
 from ..objective import closeness_bytes
 from ..objective.ranking import MAX_NODES
-from ..pairs import usable_threads
 from .base import EXACT_NODES, Machine, Memory, Problem
 from .communicator import processes_here
 from .numba.arguments import SMALL_NODES
@@ -28,13 +25,8 @@ LIBRARY_BYTES, _EDGE = 192 << 20, 8 * 8
 # beyond one for each.
 _LISTED_NODES, _ROWS = 32_768, 1 << 18
 # Reference: bytes of a pair in the lists (its ends, and where they are found); numbers that
-# autograd keeps of a pair, besides 5 for each coordinate, and where sums are by node, of a node and
-# its edges, and of a pair.
-_LISTED_PAIR, _PAIR_VALUES, _NODE_TABLES, _NODE_VALUES = 32, 42, 6, 10
-# Sampled: bytes of a tie for itself (ends, neighbours and keys while they are sorted) and where
-# sums are by node, of a drawn tie with what is computed of it, and of a pair of a table, times
-# those evaluated at once.
-_TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
+# autograd keeps of a pair, besides 5 for each coordinate.
+_LISTED_PAIR, _PAIR_VALUES = 32, 42
 
 
 def estimate(problem: Problem, machine: Machine, start: int = 0) -> Memory:
@@ -102,8 +94,6 @@ def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
         return f"train {fewer} at a time"
     if machine.backend == "triton" and fits(Machine("cpu", "numba", machine.threads)):
         return "use device 'cpu'"
-    if machine.backend != "sampled" and fits(replace(machine, backend="sampled")):
-        return "use backend 'sampled'"
     if processes_here() > 1:
         return "start fewer processes on this machine"
     return "use fewer dimensions, a smaller graph or a machine with more memory"
@@ -200,39 +190,11 @@ def _reference_bytes(problem: Problem, machine: Machine) -> Memory:
     n = problem.pairs.n_nodes
     pairs = n * (n - 1) // 2
     values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
-    tables = 0
-    if any(spec.scope == "node" for spec in problem.specs):
-        # A row for each node, as long as that of the node of most edges; and of each pair once more
-        # its ends.
-        degrees = np.bincount(problem.pairs.edges.reshape(-1), minlength=1)
-        tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
-    return Memory(batch_bytes(problem) + _LISTED_PAIR * pairs + 2 * n * n + values + tables)
-
-
-def _sampled_bytes(problem: Problem, machine: Machine) -> Memory:
-    """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
-    from ..objective.tables import at_once
-    from .sampled import default_sizes
-
-    device, m = machine.torch_device, problem.pairs.n_edges
-    sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
-    most = max((min(size.ties, m) for size in sizes), default=0)
-    nodes = any(spec.scope == "node" for spec in problem.specs)
-    blocks = (machine.threads or usable_threads()) if device.type == "cpu" else 1
-    own = (
-        _TIE * m
-        + _DRAWN * most * (1 + 4 * nodes)
-        + _PAIR * at_once(device) * blocks
-        + _NODE_TIE * m * nodes
-    )
-    if device.type == "cpu":
-        return Memory(batch_bytes(problem) + own)
-    return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
+    return Memory(batch_bytes(problem) + _LISTED_PAIR * pairs + 2 * n * n + values)
 
 
 _BYTES = {
     "triton": _triton_bytes,
     "numba": _numba_bytes,
     "reference": _reference_bytes,
-    "sampled": _sampled_bytes,
 }

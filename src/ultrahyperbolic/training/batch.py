@@ -48,9 +48,7 @@ class Batch:
         self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool
     ) -> Computed:
         """Train them."""
-        with closing(
-            make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)
-        ) as engine:
+        with closing(make_engine(self.problem, self.machine)) as engine:
             state, configs, checkpoint = self.start, self.configs, self.checkpoint
             start, start_offsets = state.points.copy(), state.offsets.copy()
             before = _final_objective(engine, start, start_offsets, state.record["spring"])
@@ -100,7 +98,7 @@ class Batch:
                 evaluation = time.monotonic() - began
                 machine = resolve(self.machine, n := self.problem.pairs.n_nodes)
                 worse = ~np.isfinite(after)
-                if machine.backend == "sampled" or ends_exactly(n, machine):
+                if ends_exactly(n, machine):
                     worse |= after > before
             state = replace(  # a checkpoint may have the other
                 state,

@@ -23,7 +23,6 @@ from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..graph import Graph
-from ..objective import SCOPES, Scope
 from ..options import Stop as Stop
 from ..rounding import geometric
 from ..spaces import Geometry, ProductGeometry
@@ -41,6 +40,8 @@ STARTS: tuple[Start, ...] = get_args(Start)
 # Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve
 # several.
 _HELD = 8
+# Settings of earlier versions, which their records may hold.
+_FORMER = {"hubs", "scope"}
 
 Settings = dict[str, Any]
 """Fields of `TrainingConfig`: those that are given."""
@@ -96,8 +97,6 @@ class TrainingConfig:
     """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge;
     1 for all.
     """
-    scope: Scope = "graph"
-    """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
     """The weight of the term that holds the sums of a node's distances to its closeness; 0 for
     none.
@@ -126,7 +125,6 @@ class TrainingConfig:
             ("optimizer", OPTIMIZERS),
             ("start", STARTS),
             ("stop", STOPS),
-            ("scope", SCOPES),
         ):
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.popularity, bool):
@@ -205,9 +203,7 @@ class TrainingConfig:
             self.dissimilarity,
             self.optimizer,
             keep,
-            self.scope,
             self.popularity,
-            self.seed,
             self.centrality,
         )
 
@@ -252,12 +248,10 @@ class TrainingConfig:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
         """The reverse of `to_json`."""
-        unknown = set(data) - {f.name for f in dataclasses.fields(cls)} - {"hubs"}
+        unknown = set(data) - {f.name for f in dataclasses.fields(cls)} - _FORMER
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
-        found = {
-            name: value for name, value in data.items() if name != "hubs"
-        }  # which was a setting for a while
+        found = {name: value for name, value in data.items() if name not in _FORMER}
         for name in ("temperature", "epsilon", "max_step"):
             if isinstance(ends := found.get(name), Sequence):
                 found[name] = tuple(ends)

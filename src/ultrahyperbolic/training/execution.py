@@ -13,9 +13,9 @@ from timeit import timeit
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BatchState, Machine, Problem
+from ..engines.base import BACKENDS, BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
-from ..engines.registry import check_processes, ends_exactly, make_engine, resolve, unfit
+from ..engines.registry import check_processes, ends_exactly, make_engine, resolve
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
@@ -33,7 +33,6 @@ from .train import (
     embed_best,
     embed_many,
     graph_record,
-    has_memory,
     problem_of,
 )
 
@@ -96,6 +95,12 @@ class Execution:
         training = record.training
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
+        by_node = any(config.get("scope") == "node" for config in training.configs)
+        if by_node or training.backend not in BACKENDS:
+            how = "scope 'node'" if by_node else f"backend {training.backend!r}"
+            raise ValueError(
+                f"it was trained with {how}, which this version does not have: train anew"
+            )
         configs = [TrainingConfig.from_json(config) for config in training.configs]
         asked: Settings = {
             "seed": configs[0].seed,
@@ -197,26 +202,17 @@ class Execution:
             else [configs]
         )
 
-    def _fits(self) -> bool:
-        return all(
-            has_memory(problem_of(self.graph, some), some, self.machine)
-            for some in self._batches(self.configs)
-        )
-
     def _fit(self) -> None:
-        """Take samples where all pairs do not fit into memory."""
+        """Say how a large graph is trained."""
         if self._fitted:
             return
         self._fitted = True
         if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             n, backend = self.graph.n_nodes, self.machine.backend
-            how = "by samples" if backend == "sampled" else "on parts of them"
             self._say(
-                f"{n:,} nodes have too many pairs to look at all: training {how} (backend "
-                f"{backend})"
+                f"{n:,} nodes have too many pairs to look at all: training on parts of them "
+                f"(backend {backend})"
             )
-        if not self._fits():
-            self._take_samples("all pairs do not fit into memory")
 
     @property
     def measuring(self) -> float | None:
@@ -237,28 +233,6 @@ class Execution:
     def _say(self, words: str) -> None:
         if not self.quiet:
             log.warning("%s", words)
-
-    def _take_samples(self, why: str) -> bool:
-        """Go over to the engine that draws samples, and say why; whether that can be."""
-        machine, problem = (
-            replace(self.machine, backend="sampled"),
-            problem_of(self.graph, self.configs),
-        )
-        if (
-            not self._free
-            or self.machine.backend == "sampled"
-            or unfit("sampled", problem, machine)
-        ):
-            return False
-        before = self.plan, self.machine, self.configs
-        self.plan, self.machine = self.plan.but(backend="sampled", device=machine.device), machine
-        self.configs = configure(self.plan, self.graph)
-        if not self._fits():
-            self.plan, self.machine, self.configs = before
-            return False
-        self._free = False
-        self._say(f"{why}: training by samples (backend sampled)")
-        return True
 
     def _say_how_long(self) -> None:
         """Where a training may take long, measure its pace and say so."""
@@ -292,14 +266,13 @@ class Pace:
         state = BatchState.start(
             [replace(config, start="pole").starting_points(graph) for config in configs]
         )
-        timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
+        timed = min(_TIMED, configs[0].descents - 1)
         trial = partial(
             _timed,
             problem_of(graph, configs, outline=False),
             machine,
             state,
             timed,
-            exact_end=exact_end,
         )
         return cls(*communicator().perform(trial))
 
@@ -310,10 +283,10 @@ class Pace:
 
 
 def _timed(
-    problem: Problem, machine: Machine, state: BatchState, timed: int, *, exact_end: bool
+    problem: Problem, machine: Machine, state: BatchState, timed: int
 ) -> tuple[float, float]:
     """Seconds of an iteration of descent, and of an evaluation."""
-    with closing(make_engine(problem, machine, exact_end=exact_end)) as engine:
+    with closing(make_engine(problem, machine)) as engine:
         engine.evaluate(state)
         evaluation = timeit(lambda: engine.evaluate(state), number=1)
         engine.advance(state, 1)

@@ -38,9 +38,6 @@ _POPULAR_NOISE = 1 / 2
 _ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 # The share of these that finish.
 _FINISH = 0.15
-# Where a batch is a small part of the ties a node is moved less often: there are up to this many
-# times more iterations, and what is missing then is made up for by longer moves.
-_MOST_TIMES = 4.0
 
 # The weight of what holds sums of distances to the centrality (``objective/closeness.py``), times
 # the root of the mean degree, as more ties pull harder. More would hold them more truly, at the
@@ -79,14 +76,13 @@ def recipe(
     meets: int = MEETS,
     everywhere: bool = False,
     popularity: bool | None = None,
-    moved: float = 1.0,
 ) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its
     iterations.
 
     An iteration of descent compares each node with about ``meets`` others; without a light cone,
     where samples cost quality, with all unless ``everywhere``. `has_popularity` says whether nodes
-    have a ``popularity``. ``moved`` is the share of the points that an iteration moves.
+    have a ``popularity``.
     """
     popular = has_popularity(config.geometry, popularity)
     sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
@@ -95,7 +91,7 @@ def recipe(
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all
     # of the spread. More would wander further, and the hierarchy fade: what there is beyond the
     # usual number is for the finish.
-    usual = default_iterations(graph) / (config.iterations * moved)
+    usual = default_iterations(graph) / config.iterations
     share = min(
         1.0,
         dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)),
@@ -140,20 +136,10 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     )
 
 
-def moved_share(graph: Graph, machine: Machine) -> float:
-    """The share of the points that an iteration moves, about, on a resolved machine."""
-    from ..engines.sampled import default_sizes
-
-    ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
-    return min(1.0, ends / graph.n_nodes)
-
-
 def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
     times = 1.0
-    if machine.backend == "sampled":
-        times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine))
-    elif not ends_exactly(graph.n_nodes, machine):
+    if not ends_exactly(graph.n_nodes, machine):
         times = FEWER
     return round(default_iterations(graph) * times)
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..engines.base import Machine, Problem, check_directed
-from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
+from ..engines.registry import ends_exactly, others_met, resolve
 from ..graph import Graph
 from ..objective import RankedPairs
 from ..options import Backend, Options, complete
@@ -21,7 +21,7 @@ from ..spaces import Geometry, ProductGeometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
-from .method import has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
+from .method import has_popularity, in_units_of_radius, recipe, usual_iterations
 from .presets import PRESETS
 from .selection import BY
 
@@ -182,19 +182,11 @@ def _configure(
     popularity = plan.asked["popularity"]
     if popularity is None and plan.old is not None:
         popularity = plan.old.popularity is not None
-    if machine.backend == "sampled":
-        whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
-        made = recipe(config, graph, everywhere=True, popularity=popularity, moved=moved)
-        made = replace(
-            made, step_back=False, centrality=0.0
-        )  # losses are too noisy to take steps back by
-    else:
-        whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
-        everywhere = everywhere or not whole
-        made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
-        made = (
-            made if made.parts == 1 else replace(made, keep="last")
-        )  # losses of parts do not compare
+    whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
+    everywhere = everywhere or not whole
+    made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
+    # Losses of different parts of the pairs are not comparable.
+    made = made if made.parts == 1 else replace(made, keep="last")
     made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)

@@ -32,7 +32,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    require_scope,
 )
 from ..communicator import Communicator
 from . import iterate, streaming
@@ -66,7 +65,6 @@ class NumbaEngine(Engine):
     def __post_init__(self) -> None:
         if self.communicator.size > 1:
             self.name += f", {self.communicator.size} processes"
-        require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
         n, positions, scratch = self.pairs.n_nodes, None, self.pairs.n_edges
         closeness = self.closeness or Closeness.none(n)
