@@ -176,15 +176,6 @@ class Options(Compared, total=False):
             common=True,
         ),
     ]
-    product: Annotated[
-        str | Any | None,
-        _geometry(
-            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, "
-            "and for at most 10,000 "
-            "nodes.",
-            metavar="PARTS",
-        ),
-    ]
     seeds: Annotated[
         int,
         _training(
@@ -359,8 +350,6 @@ def _in_words(declared: Declared) -> str:
         if get_origin(part) is tuple and float in get_args(part)
         else "(int, int)"
         if get_origin(part) is tuple
-        else "Product"
-        if part is Any
         else part.__name__
         for part in declared.members
         if part not in (object, type(None))
