@@ -61,9 +61,6 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 GOAL_IS_IGNORED = (
     "goal no longer changes anything: there is one map for all purposes now, so leave it out"
 )
-TENSORBOARD_IS_GONE = (
-    "tensorboard is gone: in Python, a callback can write what you want to see (docs/training.md)"
-)
 
 
 class Option(NamedTuple):
@@ -287,8 +284,6 @@ def complete(given: Mapping[str, Any]) -> Options:
     """All options, with the default where one was not given; ``TypeError`` for a name that is no
     option.
     """
-    if "tensorboard" in given:
-        raise TypeError(TENSORBOARD_IS_GONE)
     if unknown := sorted(set(given) - set(OPTIONS)):
         raise TypeError(f"there is no option {unknown[0]!r}; the options are {', '.join(OPTIONS)}")
     defaults = {name: declared.option.default for name, declared in OPTIONS.items()}
