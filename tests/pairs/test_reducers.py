@@ -10,7 +10,7 @@ import pytest
 import torch
 from backends import MANIFOLDS, spread_points
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere, checked
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
 from ultrahyperbolic.pairs import (
     dispatch,
     nearest,
@@ -325,7 +325,6 @@ def test_what_is_compiled():
     assert suited(points[:-1], space, backend="numba")
     assert not suited(points.float(), space)
     assert not suited(points, space, dissimilarity="distance")
-    assert not suited(points, checked(space))
     assert not suited(points, PseudoSphere(2, 2))
 
 

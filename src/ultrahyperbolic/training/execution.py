@@ -120,7 +120,7 @@ class Execution:
         """
         problem = problem_of(self.graph, self.configs)
         machine = self.machine
-        check_processes(problem, machine)
+        check_processes(machine)
         check_memory(problem, self.configs, machine)
         record = RunRecord(
             config=self.configs[0].to_json(),

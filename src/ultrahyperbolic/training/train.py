@@ -23,7 +23,7 @@ from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem, check_directed
 from ..engines.callbacks import START
 from ..engines.communicator import versions
-from ..engines.memory import fits, require_memory
+from ..engines.memory import explaining_shortage, fits, require_memory
 from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs
 from ..graph import Graph
@@ -89,7 +89,7 @@ def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: M
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is
     free.
     """
-    require_memory(problem, machine, lambda count: _start_bytes(problem, configs[:count]))
+    require_memory(problem, machine, _start_bytes(problem, configs))
 
 
 def has_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> bool:
@@ -190,17 +190,18 @@ def embed_many(
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        computed = train_batch(
-            problem,
-            configs,
-            machine,
-            state,
-            time_limit=time_limit,
-            spent=spent + time.monotonic() - began,
-            checkpoint=checkpoint,
-            callbacks=[show, *(_outside(callback, back) for callback in callbacks)],
-            asked=asked,
-        )
+        with explaining_shortage():
+            computed = train_batch(
+                problem,
+                configs,
+                machine,
+                state,
+                time_limit=time_limit,
+                spent=spent + time.monotonic() - began,
+                checkpoint=checkpoint,
+                callbacks=[show, *(_outside(callback, back) for callback in callbacks)],
+                asked=asked,
+            )
     computed = computed._replace(state=computed.state.reordered(back))
     heights = (
         np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
