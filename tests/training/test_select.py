@@ -192,7 +192,7 @@ def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batche
         club, [TrainingConfig(2, 0, iterations=8, popularity=True, centrality=1.0)] * 2
     )
     place = plan.resolve(Machine(), club.n_nodes)
-    room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)])).host
+    room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)]))
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
     monkeypatch.setattr(
         execution,

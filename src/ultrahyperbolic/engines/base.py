@@ -353,14 +353,6 @@ class Machine:
         return torch.device(self.device or "cpu")
 
 
-class Memory(NamedTuple):
-    """Bytes."""
-
-    host: int
-    device: int = 0
-    """Beyond the host's, on a device that has memory of its own."""
-
-
 @dataclass
 class Engine(ABC):
     """Advances a batch; the first fields are those of its `Problem`."""

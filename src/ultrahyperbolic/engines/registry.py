@@ -19,7 +19,7 @@ from .base import (
     Machine,
     Problem,
 )
-from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
+from .communicator import Communicator, ProcessesError, SharedEngine, communicator
 
 # The fastest engine first; and where compiled ones compute.
 _FASTEST_FIRST: tuple[Backend, ...] = ("triton", "numba", "reference")
@@ -43,23 +43,18 @@ class SlowEngine(UserWarning):
 def make_engine(problem: Problem, machine: Machine) -> Engine:
     """The engine for a problem on a machine; ``ValueError``, with the reason, where there is none.
 
-    Several processes call this together.
+    Of several processes the first calls this, and the others help it.
     """
-    group = communicator()
-    engine = group.made(lambda: _made(problem, machine, group))
-    if group.size > 1 and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        check_same(group, {"device": torch.cuda.get_device_name()})
-    return engine
-
-
-def _made(problem: Problem, machine: Machine, group: Communicator) -> Engine:
     machine = resolve(machine, problem.pairs.n_nodes, problem)
-    if group.size > 1:
-        check_processes(problem, machine)
-        machine = replace(
-            machine, device=own_device(machine.torch_device), threads=machine.threads or 1
-        )
-    return engine_of(problem, machine, group)
+    group = communicator()
+    if group.size == 1:
+        return engine_of(problem, machine, group)
+    check_processes(machine)
+    machine = replace(machine, threads=machine.threads or 1)
+    with group.telling("make", problem, machine):
+        engine = engine_of(problem, machine, group)
+    name = f"{engine.name}, {group.size} processes"
+    return SharedEngine(*problem, engine=engine, group=group, name=name)
 
 
 def engine_of(problem: Problem, machine: Machine, group: Communicator) -> Engine:
@@ -108,32 +103,13 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
     return None
 
 
-def check_processes(problem: Problem, machine: Machine) -> None:
-    """Raise `ProcessesError` where the processes that there are cannot compute a problem on a
-    resolved machine.
-    """
-    size = communicator().size
-    if size == 1:
-        return
-    if machine.backend not in ("numba",):
+def check_processes(machine: Machine) -> None:
+    """Raise `ProcessesError` where several processes cannot compute on a resolved machine."""
+    if communicator().size > 1 and machine.backend != "numba":
         raise ProcessesError(
             f"backend {machine.backend!r} computes in one process: start it without torchrun, or "
             "use device 'cpu'"
         )
-    slabs = _slabs(problem) if machine.backend == "numba" else size
-    if size > slabs:
-        raise ProcessesError(
-            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut "
-            f"into {slabs} "
-            f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
-        )
-
-
-def _slabs(problem: Problem) -> int:
-    """How many processes can share the pairs of a problem in compiled loops."""
-    from .numba.streaming import slabs_of
-
-    return len(slabs_of(problem.pairs.n_nodes)) - 1
 
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:
@@ -153,18 +129,16 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
     if machine.threads is not None:
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
-    if machine.backend != "auto":
-        if (why := unfit(machine.backend, problem, machine)) is not None:
-            raise ValueError(why)
-        return machine
-    why: list[str] = []
-    for backend in _FASTEST_FIRST:
-        if (reason := unfit(backend, problem, machine)) is None:
-            if backend == "reference":
-                _tell(machine, why)
+    backends = _FASTEST_FIRST if machine.backend == "auto" else (machine.backend,)
+    reasons: list[str] = []
+    for backend in backends:
+        reason = unfit(backend, problem, machine)
+        if reason is None:
+            if reasons and backend == "reference":
+                _tell(machine, reasons)
             return replace(machine, backend=backend)
-        why.append(reason)
-    raise ValueError(why[-1])
+        reasons.append(reason)
+    raise ValueError(reasons[-1])
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:

@@ -1,6 +1,6 @@
 """What is minimised: the ranking loss over the pairs of a graph."""
 
-from .closeness import Closeness, closeness_bytes, closeness_loss
+from .closeness import Closeness, closeness_loss
 from .ranking import ExactLoss, PairFunction, RankedPairs
 
 __all__ = [
@@ -8,6 +8,5 @@ __all__ = [
     "ExactLoss",
     "PairFunction",
     "RankedPairs",
-    "closeness_bytes",
     "closeness_loss",
 ]

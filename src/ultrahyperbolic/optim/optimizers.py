@@ -184,11 +184,7 @@ class ManifoldOptimizer(Optimizer, ABC):
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
-        # What Adam wrote before it had a choice was along χ, and nothing decayed.
-        groups = [
-            {"direction": "descent", "weight_decay": 0.0, **group}
-            for group in state_dict["param_groups"]
-        ]
+        groups = [dict(group) for group in state_dict["param_groups"]]
         for index, (group, own) in enumerate(zip(groups, self.param_groups, strict=False)):
             labels = group.pop("geometry", None), *group.pop("geometries", [])
             for saved, found in zip(labels, _labels(own), strict=False):
@@ -200,18 +196,6 @@ class ManifoldOptimizer(Optimizer, ABC):
         super().load_state_dict({**state_dict, "param_groups": groups})
         for group, manifold in zip(self.param_groups, manifolds, strict=True):
             group["manifold"] = manifold
-            self._drop_old_moments(group)
-
-    def _drop_old_moments(self, group: Group) -> None:
-        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors
-        would not stay so.
-        """
-        for param in group["params"]:
-            manifold, second = _manifold(param, group), self.state[param].get("second_moment")
-            if manifold is not None and second is not None:
-                point = param.detach()
-                if second.shape != manifold.component_sqnorm(point, point).shape:
-                    self.state[param] = {}
 
 
 def _of(group: Group, *names: str) -> Group:
