@@ -72,6 +72,8 @@ def assert_expected(rows, table, edges, k, thresholds):
     alone = table.copy()
     np.fill_diagonal(alone, 0.0)
     np.testing.assert_allclose(rows.sums, alone.sum(1), rtol=1e-13)
+    np.fill_diagonal(alone, -math.inf)
+    assert rows.farthest.tolist() == alone.max(1).tolist()
 
 
 @pytest.mark.parametrize("n", [2, 3, 257])

@@ -9,7 +9,6 @@ import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.forms import landmarks
-from ultrahyperbolic.training import placing
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.base import clone  # noqa: E402
@@ -20,49 +19,11 @@ def adjacency():
     return uh.datasets.karate().adjacency()
 
 
-@pytest.fixture
-def few_steps(monkeypatch):
-    """For tests of all but how well new nodes are placed."""
-    monkeypatch.setattr(placing, "_STEPS", 2)
-
-
-def test_fit_transform_dense_and_sparse():
-    model = uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=50, random_state=0)
-    features = model.fit_transform(adjacency().toarray())
-    points = model.embedding_
-    assert points.shape == (34, 5)
-    assert np.array_equal(features, model.result_.features(256))
-    assert model.delta_.shape == (34,)
-    assert model.n_features_in_ == 34
-    assert model.loss_ > 0
-    again = clone(model).fit(scipy.sparse.csr_array(adjacency()))
-    assert np.array_equal(points, again.embedding_)
-    assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
-    model.set_params(popularity=True).fit(adjacency())
-    assert model.result_.popularity.any()
-
-
-def test_parameters_and_errors():
-    model = uh.UltrahyperbolicEmbedding().set_params(p=2, q=2)
-    assert model.get_params()["p"] == 2
-    with pytest.raises(ValueError, match="square"):
-        model.fit(np.ones((3, 4)))
-    with pytest.raises(ValueError, match="Negative values in data"):
-        model.fit(-adjacency().toarray())
-
-
-PART = (
-    "the fitted graph has points of its own; a part of it, or its nodes in another order, are new "
-    "nodes"
-)
-EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order_invariance": PART}
-
-
 @parametrize_with_checks(
     [uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
-def test_scikit_learn_s_own_checks(estimator, check, few_steps):
+def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)
 
 
@@ -135,7 +96,7 @@ def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
         model.transform(form(ties))
 
 
-def test_new_nodes_are_placed_by_their_ties(few_steps):
+def test_new_nodes_are_placed_by_their_ties():
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=0, iterations=50, seed=0).fit(matrix)
     ties = np.zeros((2, 34))
@@ -150,7 +111,7 @@ def test_new_nodes_are_placed_by_their_ties(few_steps):
     assert graph.n_nodes == len(model.embedding_)
 
 
-def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones(few_steps):
+def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones():
     matrix = adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=5, iterations=50, seed=0).fit(matrix)
     found = model.transform(np.eye(34)[[0, 33]] * 3.0)

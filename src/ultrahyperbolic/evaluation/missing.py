@@ -34,7 +34,7 @@ _SOME_NODES = 500  # of larger graphs the pairs of these, half of them with stro
 _HUB = 500  # a node with more ties does not make those that it ties near to each other
 _KEPT = 40_000  # pairs that a round keeps: they bound the memory
 _AT_ONCE = 1 << 20  # numbers that are computed at once: they bound the memory
-_FIRST, _WIDER = 40, 1.5  # pairs of the first step of chances; each further one is wider
+_FIRST, _WIDER = 80, 1.5  # pairs of the first step of chances; each further one is wider
 _ODDS = 10.0  # how much likelier it is that a tenth of the ties is missing than that none is
 _LISTED = 100  # up to how many suggestions the share of right ones is known
 
@@ -333,8 +333,8 @@ def _steps(sample: _Sample) -> tuple[Floats, Floats]:
     _, which = np.unique(which, return_inverse=True)
     width, ties = np.bincount(which, weights), np.bincount(which, hidden)
     middle = np.bincount(which, weights * scores) / width
-    # Half a tie more keeps chances above 0.
-    counted = (ties + 0.5) / (width + 1.0)
+    # One more pair of the average chance keeps all chances above 0.
+    counted = (ties + ties.sum() / width.sum()) / (width + 1.0)
     shares = isotonic_regression(counted, weights=width, increasing=False).x
     # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at
     # most 9 of 19 pairs are hidden ties. Where more are, few ties can be missing, and the share

@@ -87,7 +87,7 @@ def reduce_rows(
     order = np.argsort(thresholds)
     bounds = torch.from_numpy(thresholds[order]).to(space.points)
     histogram = np.zeros(len(thresholds) + 1, np.int64)
-    sums = np.empty(last)
+    sums, farthest = np.empty(last), np.full(last, -math.inf)
     indices, distances = np.empty((last, k), np.int64), np.empty((last, k))
     ends = np.concatenate((edges, edges[:, ::-1]))
     by_node = np.argsort(ends[:, 0], kind="stable")
@@ -101,6 +101,8 @@ def reduce_rows(
         sums[start:stop] = table.sum(1, dtype=torch.float64).cpu()
         table.diagonal(start).fill_(math.nan)  # which is sorted to the end
         ordered, nearest = table.sort(dim=1, stable=True)
+        if n > 1:
+            farthest[start:stop] = ordered[:, -2].cpu()
         indices[start:stop] = nearest[:, :k].cpu()
         distances[start:stop] = ordered[:, :k].cpu()
         here = slice(offsets[start], offsets[stop])
@@ -124,4 +126,4 @@ def reduce_rows(
     back = np.argsort(by_node)
     ties = sorted_ties(edges, lengths[back], n)
     at_most = at_most[back][np.lexsort((lengths[back], edges.T.ravel()))]
-    return with_counts(sums, indices, distances, ties, at_most, nonedges)
+    return with_counts(sums, indices, distances, ties, at_most, nonedges, farthest)

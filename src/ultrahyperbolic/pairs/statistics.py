@@ -52,6 +52,8 @@ class RowArrays(NamedTuple):
     """[2m] how many nodes v' ≠ u that are no neighbours of u have d(u, v') <= d(u, v)."""
     nonedges: Ints
     """[t] how many pairs without an edge are at most as far as each threshold."""
+    farthest: Floats
+    """[n] how far the farthest other point is; -∞ where there is none."""
 
 
 class Ties(NamedTuple):
@@ -74,7 +76,13 @@ def sorted_ties(edges: Ints, lengths: Floats, n: int) -> Ties:
 
 
 def with_counts(
-    sums: Floats, indices: Ints, distances: Floats, ties: Ties, at_most: Ints, nonedges: Ints
+    sums: Floats,
+    indices: Ints,
+    distances: Floats,
+    ties: Ties,
+    at_most: Ints,
+    nonedges: Ints,
+    farthest: Floats,
 ) -> RowArrays:
     """The result, where ``at_most`` [2m] nodes are no farther than each neighbour, itself
     included.
@@ -84,7 +92,8 @@ def with_counts(
     ends = np.flatnonzero(np.append(changes, [True] * (len(nodes) > 0)))
     last = ends[np.searchsorted(ends, np.arange(len(nodes)))]
     neighbors = last + 1 - ties.offsets[nodes]
-    return RowArrays(sums, indices, distances, nodes, neighbors, at_most - neighbors, nonedges)
+    others = at_most - neighbors
+    return RowArrays(sums, indices, distances, nodes, neighbors, others, nonedges, farthest)
 
 
 def popularity_array(options: PassOptions, n: int) -> Floats | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Bools, Floats
+from ..arrays import Bools, Floats, positions_in
 from ..embedding import Embedding
 from ..graph import Graph
 from ..spaces import Geometry
@@ -21,9 +21,9 @@ from .start import Given
 # ties in, too little to throw what is there into disorder. τ and ε start half way down, as a
 # factor, for the same reason.
 _ITERATIONS, _MOVES = 0.5, 0.1
-# How far from the mean of its neighbours a new node starts, in units of the spread of the points:
-# new nodes with the same neighbours have to differ.
-_BESIDE = 0.05
+# How far at most a new node starts from the mean of its neighbours, along each coordinate, in units
+# of the widest standard deviation of the points: nodes with the same neighbours have to differ.
+_BESIDE = 0.15
 
 
 def earlier(source: object) -> Embedding:
@@ -82,40 +82,39 @@ def start_from(old: Embedding, graph: Graph, usual: TrainingConfig) -> Given:
             f"no node of {graph.source or 'the graph'} is in the earlier embedding: check that "
             "the ids are the same and of one type, or start anew without it"
         )
-    points = old.points[old_rows] if is_old.all() else usual.starting_points(graph)
+    points = np.empty((graph.n_nodes, old.points.shape[1]))
     points[is_old] = old.points[old_rows[is_old]]
     offsets = np.zeros(graph.n_nodes)
     if old.popularity is not None:
         offsets[:] = old.popularity.mean()
         offsets[is_old] = old.popularity[old_rows[is_old]]
-    beside_neighbors(graph, usual.geometry, points, is_old, usual.seed)
+    points = beside_neighbors(graph, usual.geometry, points, is_old, usual.seed)
+    if (lost := np.isnan(points[:, 0])).any():
+        points[lost] = usual.starting_points(graph)[lost]
     return Given(points, offsets)
 
 
 def beside_neighbors(
-    graph: Graph, geometry: Geometry, points: Floats, is_placed: Bools, seed: int
-) -> Bools:
-    """Move nodes without a place [n, d] beside the mean of their neighbours that have one, then
-    those that are tied to these, and so on; which nodes [n] have a place in the end.
+    graph: Graph, geometry: Geometry, points: Floats, has_place: Bools, seed: int
+) -> Floats:
+    """Points [n, d] with the nodes that have no place beside the mean of their neighbours that do,
+    then those that are tied to these, and so on; NaN where no ties lead.
     """
     order = graph.node_order
     ties = graph.reordered(order).adjacency()
-    moved, has_place = points[order], is_placed[order]
-    noise = np.random.default_rng(seed).standard_normal(points.shape)
-    noise *= _BESIDE * points[is_placed].std(0).max()
+    moved, has_place = np.where(has_place[order, None], points[order], 0.0), has_place[order]
+    noise = 2.0 * np.random.default_rng(seed).random(moved.shape) - 1.0
+    noise *= _BESIDE * moved[has_place].std(0).max()
+    quadric = Quadric(geometry.time_dimensions, geometry.beta)
     while True:
         strength = ties @ has_place.astype(np.float64)
         ready = ~has_place & (strength > 0.0)
         if not ready.any():
             break
-        sums = ties[ready] @ np.where(has_place[:, None], moved, 0.0)
-        mean = sums / strength[ready, None] + noise[ready]
-        time = geometry.time_dimensions
-        if time == 1:
+        mean = (ties[ready] @ moved) / strength[ready, None] + noise[ready]
+        if quadric.time == 1:
             mean[:, 0] = np.abs(mean[:, 0])  # one sheet of two
-        moved[ready] = phi(Quadric(time, geometry.beta), mean)
+        moved[ready] = phi(quadric, mean)
         has_place |= ready
-    points[order] = moved
-    found = np.empty_like(has_place)
-    found[order] = has_place
-    return found
+    moved[~has_place] = np.nan
+    return moved[positions_in(order)]

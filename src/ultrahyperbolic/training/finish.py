@@ -5,11 +5,12 @@ they gain nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ..arrays import Bools, Floats
-from ..engines.base import BatchState, Engine, Evaluation, RunSpec
+from ..engines.base import BatchState, Evaluation, RunSpec
 from ..loop import Ending, Stopped
 from ..spaces.lbfgs import PhiLBFGS, Reached
 
@@ -19,6 +20,19 @@ _WINDOW, _GAIN = 10, 1e-3
 # Iterations after which the curvature is learnt anew: from there a training that was stopped goes
 # on.
 _BLOCK = 50
+
+
+class Evaluates(Protocol):
+    """What a finish needs of an engine."""
+
+    specs: Sequence[RunSpec]
+    overhead: float
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """As of `Engine`."""
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """As of `Engine`."""
 
 
 class Finishing:
@@ -34,7 +48,7 @@ class Finishing:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Evaluates,
         descents: int,
         *,
         converge: bool,

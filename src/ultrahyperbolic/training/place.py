@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable
-from contextlib import closing
 from dataclasses import replace
 from typing import NoReturn
 
@@ -15,32 +14,31 @@ from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.answers import springs_of
 from ..embedding.record import GraphRecord, Result, RunRecord
-from ..engines.base import MEETS, BatchState, Machine, Problem, RunSpec, Schedule
+from ..engines.base import BatchState, Machine
 from ..engines.communicator import versions
-from ..engines.registry import make_engine
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
 from ..graph.heights import heights as heights_of
-from ..objective import RankedPairs
+from ..loop import Callback, Stopped
 from ..progress import bar
-from ..rounding import geometric
 from ..spaces import Geometry
 from ..spaces.distances import dissimilarities
+from .batch import train_batch
 from .config import TrainingConfig
 from .continued import beside_neighbors
-from .finish import Finishing
 from .inputs import among
 from .method import recipe
 from .start import Given
-from .train import graph_record
+from .train import graph_record, problem_of
 
 log = logging.getLogger("ultrahyperbolic")
 # New nodes are compared with at most this many old ones: those nearest to where they start.
 _MAX_OLD_NODES = 5_000
-# τ and ε fall from the first value of a training to the last in so many stages, each of at most so
-# many quasi-Newton steps.
-import os as _o
-_STAGES, _STEPS = int(_o.environ.get("ST","6")), int(_o.environ.get("STEPS","30"))
+# New nodes are tried from so many starts at once, and the training of the lowest loss is kept.
+_STARTS = 4
+# Iterations of each, of which the last tenth finish; they move new nodes by this share of the
+# spread of the points at first, far enough to leave a poor place.
+_ITERATIONS, _MAX_MOVE, _FINISH = 400, 0.3, 0.1
 # Pairs of nodes whose distances are computed at once: it bounds the memory.
 _BLOCK_PAIRS = 1 << 20
 
@@ -83,8 +81,8 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
     if springs is not None:
         held = np.append(springs.heights, np.full(whole.n_nodes - n, np.nan))
         heights = heights_of(whole.n_nodes, *whole.arcs, held=held)
-    with bar("placing", show=not quiet):
-        found = _place_nodes(embedding, whole, heights, seed)
+    with bar("placing", _ITERATIONS, show=not quiet) as update:
+        found = _place_nodes(embedding, whole, heights, seed, lambda now: update(now.iteration, ""))
     record = RunRecord(
         config=embedding.record.config, seed=seed, versions=versions(), graph=graph_record(graph)
     )
@@ -183,7 +181,13 @@ def _joined(embedding: Embedding, graph: Graph) -> tuple[Graph, int]:
     return whole, left_out
 
 
-def _place_nodes(embedding: Embedding, whole: Graph, heights: Floats | None, seed: int) -> Given:
+def _place_nodes(
+    embedding: Embedding,
+    whole: Graph,
+    heights: Floats | None,
+    seed: int,
+    show: Callback[BatchState],
+) -> Given:
     """Points [k, d] and offsets [k] of the nodes of ``whole`` that come after those of the
     embedding.
 
@@ -197,51 +201,30 @@ def _place_nodes(embedding: Embedding, whole: Graph, heights: Floats | None, see
     offsets = np.zeros(whole.n_nodes)
     if embedding.popularity is not None:
         offsets[:n], offsets[n:] = embedding.popularity, embedding.popularity.mean()
-    is_placed = beside_neighbors(whole, geometry, points, ~is_new, seed)
-    if not is_placed.all():
-        _refuse(embedding, [whole.ids[row] for row in np.flatnonzero(~is_placed).tolist()])
+    seeds = [(seed + k) % 2**63 for k in range(_STARTS)]
+    starts = [beside_neighbors(whole, geometry, points, ~is_new, each) for each in seeds]
+    lost = np.flatnonzero(np.isnan(starts[0][:, 0]))
+    if len(lost):
+        _refuse(embedding, [whole.ids[row] for row in lost.tolist()])
     order = whole.node_order
-    order = order[np.isin(order, _compared(whole, Given(points, offsets), n, geometry))]
+    order = order[np.isin(order, _compared(whole, Given(starts[0], offsets), n, geometry))]
     inner = among(whole, order)
-    pairs = RankedPairs.of(inner)
-    if pairs.heights is not None and heights is not None:
-        pairs = replace(pairs, heights=heights[order])
     config = _config(embedding, inner)
-    spec = RunSpec(
-        geometry,
-        Schedule(
-            geometric(*config.temperature, _STAGES),
-            geometric(*config.epsilon, _STAGES),
-            np.ones(_STAGES),
-            np.ones(_STAGES),
-            parts=max(1, inner.n_nodes // MEETS),
-        ),
-        "smoothed",
-        keep="last",
-        popularity=embedding.popularity is not None,
-        seed=seed,
-    )
-    import os
-    R=int(os.environ.get("R","1")); SC=float(os.environ.get("SC",".2")); FIX=os.environ.get("FIX")
-    rng=np.random.default_rng(seed); sp=embedding.points.std(0).max(); ps=[points[order]]
-    from ..spaces.lbfgs import phi; from ..spaces.named import Quadric
-    for r in range(1,R):
-        q=points[order].copy(); m=is_new[order]; q[m]=phi(Quadric(geometry.time_dimensions,geometry.beta), q[m]+SC*sp*rng.standard_normal(q[m].shape)); ps.append(q)
-    state = BatchState.start(ps)
+    configs = [replace(config, seed=each) for each in seeds]
+    problem = problem_of(inner, configs)
+    if problem.pairs.heights is not None and heights is not None:
+        problem = problem._replace(pairs=replace(problem.pairs, heights=heights[order]))
+    state = BatchState.start([start[order] for start in starts])
     state.offsets[:] = state.best_offsets[:] = offsets[order]
     state.record["spring"] = 0.0 if springs is None else springs.spring
-    with closing(make_engine(Problem(pairs, [spec]*R), Machine("cpu"))) as engine:
-        for stage in range(1, _STAGES + 1):
-            state.iteration, state.stopped = stage, None
-            state.rested[:] = -1
-            steps = Finishing(engine, stage, converge=True, moves=is_new[order])
-            while state.iteration < stage + _STEPS and state.stopped is None:
-                steps.advance(state, 1)
-            state.points[:], state.offsets[:] = state.best, state.best_offsets
-            if FIX: state.offsets[:]=offsets[order]
-    rows = positions_in(order, whole.n_nodes)[n:]
-    b=int(np.argmin(state.record["best_loss"]))
-    return Given(state.points[b, rows], state.offsets[b, rows])
+
+    computed = train_batch(
+        problem, configs, Machine("cpu"), state, callbacks=[show], moves=is_new[order]
+    )
+    if computed.outcome.ending.why is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
+    best, rows = int(np.argmin(computed.after)), positions_in(order, whole.n_nodes)[n:]
+    return Given(computed.state.best[best, rows], computed.state.best_offsets[best, rows])
 
 
 def _refuse(embedding: Embedding, lost: list[Hashable]) -> NoReturn:
@@ -279,7 +262,16 @@ def _config(embedding: Embedding, graph: Graph) -> TrainingConfig:
     """As the embedding was trained; as it would be where nothing is known of that."""
     geometry = embedding.geometry
     assert geometry is not None
-    usual = recipe(TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat), graph)
+    where = TrainingConfig(
+        geometry.p, geometry.q, geometry.beta, geometry.flat, iterations=_ITERATIONS
+    )
+    usual = replace(
+        recipe(where, graph, popularity=embedding.popularity is not None),
+        start="given",
+        max_step=(_MAX_MOVE, 1e-3 * _MAX_MOVE),
+        finish=_FINISH,
+        centrality=0.0,
+    )
     if embedding.record.config is None:
         return usual
     config = TrainingConfig.from_json(embedding.record.config)
@@ -287,6 +279,4 @@ def _config(embedding: Embedding, graph: Graph) -> TrainingConfig:
     rough, fine = usual.epsilon
     if config.dissimilarity == "smoothed":
         rough, fine = max(rough, config.epsilon[0]), config.epsilon[1]
-    return replace(
-        usual, temperature=(hot, config.temperature[1]), epsilon=(rough, fine)
-    )
+    return replace(usual, temperature=(hot, config.temperature[1]), epsilon=(rough, fine))

@@ -103,7 +103,7 @@ def reduce_rows(
     ties = sorted_ties(edges, lengths, n)
     order = np.argsort(thresholds)
     grid = _grid(thresholds[order])
-    sums = np.empty(last)
+    sums, farthest = np.empty(last), np.empty(last)
     indices = np.empty((last, k), np.int64)
     distances = np.empty((last, k))
     at_most = np.zeros(len(ties.limits), np.int64)
@@ -120,6 +120,7 @@ def reduce_rows(
             ties.limits,
             grid,
             sums,
+            farthest,
             indices,
             distances,
             at_most,
@@ -136,7 +137,7 @@ def reduce_rows(
     nonedges = np.empty(len(thresholds), np.int64)
     nonedges[order] = np.cumsum(histogram[:-1])
     nonedges -= np.searchsorted(np.sort(lengths), thresholds, side="right")
-    return with_counts(sums, indices, distances, ties, at_most, nonedges)
+    return with_counts(sums, indices, distances, ties, at_most, nonedges, farthest)
 
 
 @jit
@@ -230,7 +231,18 @@ def _tally(values, i, grid, histogram):
 
 @jit
 def _reduce_rows(
-    space, first, last, offsets, limits, grid, sums, indices, distances, at_most, histogram
+    space,
+    first,
+    last,
+    offsets,
+    limits,
+    grid,
+    sums,
+    farthest,
+    indices,
+    distances,
+    at_most,
+    histogram,
 ):
     n = space.points.shape[1]
     values = np.empty(n)
@@ -239,10 +251,12 @@ def _reduce_rows(
     for i in range(first, last):
         for start in range(0, n, _TILE):
             _tile(space, i, start, min(_TILE, n - start), values[start:], scratch)
-        total = 0.0
+        total, largest = 0.0, -np.inf
         for j in range(n):
             total += values[j] if j != i else 0.0
+            largest = values[j] if j != i and values[j] > largest else largest
         sums[i] = total
+        farthest[i] = largest
         if indices.shape[1] > 0:
             _nearest(values, i, indices[i], distances[i])
         here, end = offsets[i], offsets[i + 1]
