@@ -653,7 +653,7 @@ def textbook_table(records: Sequence[Record]) -> str:
     rows = [
         (f"{norm:.0e}", *(f"{error:.1e}" for dtype in DTYPES for error in errors[dtype][norm]))
         for norm in errors["float64"]
-        if math.log10(norm) % 1 == 0
+        if math.log10(norm) % 2 == 0  # enough for a page
     ]
     return table(
         ("‖ξ‖₂", *(f"{dtype}, {which}" for dtype in DTYPES for which in ("ours", "textbook"))), rows
@@ -709,7 +709,6 @@ def summary(records: Sequence[Record]) -> Figures:
 
 def sections(records: Sequence[Record]) -> dict[str, str]:
     """What is printed, and written between the marks of the page."""
-    regular = [r for r in records if r.suite == REGULAR]
     misses = [r for r in records if r.ratio > BAR and not r.undecided]
     text = (
         f"The bar is met: the largest of {len(records):,} ratios is {ratio_text(worst(records))}."
@@ -720,12 +719,10 @@ def sections(records: Sequence[Record]) -> dict[str, str]:
             f"{max(misses, key=lambda r: r.ratio)}."
         )
     set_aside = sum(r.undecided for r in records)
-    betas = {beta: f"β = {beta:g}" for beta in BETAS}
     hard = [r for r in records if r.suite != REGULAR]
     return {
         "verdict": f"{text} {set_aside:,} results were set aside.",
         "regular": regular_table(records),
-        "beta": worst_table(regular, "function", lambda r: r.space.beta, betas),
         "hard": worst_table(hard, "suite", lambda r: r.function, NAMES),
         "far out": far_out_table(records),
         "textbook": textbook_table(records),

@@ -83,7 +83,8 @@ PEERS = {
     "sphere": Peer("geoopt Sphere", "geoopt", options={"space": "sphere"}),
 }
 OURS = {
-    "ours": Peer("ours", "ours"),
+    "ours": Peer("ours, 4", "ours"),
+    "default": Peer("ours, default", "ours", options={"signature": "3,3"}),
     "q22": Peer("Q^{2,2}", "ours", options={"signature": "2,2"}),
 }
 ALL = PEERS | OURS
