@@ -607,32 +607,8 @@ def regular_table(records: Sequence[Record]) -> str:
             f"{ratio_text(worst(cell))} ({statistics.median(r.ratio for r in cell):.2f})"
             for cell in cells
         ]
-        met = "yes" if all(worst(cell) <= BAR for cell in cells) else "**no**"
-        rows.append((NAMES[function], causal, *ratios, str(BAR), met))
-    return table(
-        ("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES), "bar", "met"), rows
-    )
-
-
-def worst_table(
-    records: Sequence[Record], first: str, column: Callable[[Record], Any], names: dict[Any, str]
-) -> str:
-    """The worst ratio: a row for each of something and dtype, a column for each of something
-    else.
-    """
-    groups = grouped(records, lambda r: (getattr(r, first), r.dtype, column(r)))
-    firsts = [each for each in (*FUNCTIONS, *SUITES[1:]) if any(key[0] == each for key in groups)]
-    rows = []
-    for each, dtype in product(firsts, DTYPES):
-        cells = [groups.get((each, dtype, name)) for name in names]
-        rows.append(
-            (
-                NAMES.get(each, each),
-                dtype,
-                *(ratio_text(worst(cell)) if cell else "–" for cell in cells),
-            )
-        )
-    return table(({"suite": "pairs"}.get(first, first), "dtype", *names.values()), rows)
+        rows.append((NAMES[function], causal, *ratios))
+    return table(("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES)), rows)
 
 
 def relative_errors(records: Sequence[Record], dtype: str) -> dict[float, tuple[float, float]]:
@@ -719,11 +695,9 @@ def sections(records: Sequence[Record]) -> dict[str, str]:
             f"{max(misses, key=lambda r: r.ratio)}."
         )
     set_aside = sum(r.undecided for r in records)
-    hard = [r for r in records if r.suite != REGULAR]
     return {
         "verdict": f"{text} {set_aside:,} results were set aside.",
         "regular": regular_table(records),
-        "hard": worst_table(hard, "suite", lambda r: r.function, NAMES),
         "far out": far_out_table(records),
         "textbook": textbook_table(records),
     }

@@ -79,8 +79,6 @@ PEERS = {
     "node2vec": Peer("node2vec", "node2vec", "pecanpy"),
     "umap": Peer("UMAP", "umap", "umap"),
     "spectral": Peer("spectral", "spectral", seeded=False),
-    "lorentz": Peer("geoopt Lorentz", "geoopt", options={"space": "lorentz"}),
-    "sphere": Peer("geoopt Sphere", "geoopt", options={"space": "sphere"}),
 }
 OURS = {
     "ours": Peer("ours, 4", "ours"),
