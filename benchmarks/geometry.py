@@ -256,6 +256,7 @@ def benchmark_directions(sizes: Sizes) -> Figures:
 def section(figures: Figures, sizes: Sizes, threads: int) -> str:
     """The tables of docs/performance.md on the geometry."""
     first, last = sizes.dimensions[0], sizes.dimensions[-1]
+    tail = sizes.dimensions[len(sizes.dimensions) // 2]
     ratios = {
         "exponential map, the slower of the two limits": "expmap_ratio",
         "logarithm, the slower of the two limits": "logmap_ratio",
@@ -268,7 +269,14 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
     }
     growth = {
         f"exponent of d over {first} … {last}": "exponent",
+        f"exponent of d over {tail} … {last}": "tail_exponent",
         f"µs at d = {last}": f"us_d{last}",
+    }
+    drift = {
+        "from random tangent vectors": "",
+        "the same in the classical form": "classical_",
+        "from the coordinate axes, time first": "time_first_",
+        "space first": "space_first_",
     }
     by_key = [
         [words, f"`{key}`", f"{figures[key]:.3g}", f"{BARS.get(key, '–')}"]
@@ -278,6 +286,10 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
         [words, *(f"`{n}_{key}` {figures[f'{n}_{key}']:.3g}" for n in NAMES)]
         for words, key in growth.items()
     ]
+    keys = {
+        words: f"gram_schmidt_{variant}orthonormality_d{last}" for words, variant in drift.items()
+    }
+    bases = [[words, f"`{key}`", f"{figures[key]:.1g}"] for words, key in keys.items()]
     versions = (
         f"torch {torch.__version__}, geoopt {geoopt.__version__}, {threads} thread(s), "
         f"{platform.machine()}"
@@ -288,6 +300,9 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
             table(("ratio to geoopt, projections off", "key", "measured", "bar"), by_key),
             "χ against the Gram–Schmidt direction of Gao, Lim & Ye (2018), time for one point:",
             table(("", "χ", "Gram–Schmidt"), by_d),
+            "How far a Gram–Schmidt basis is from orthonormal, the worst of "
+            f"{sizes.residual_points} points at d = {last}:",
+            table(("basis", "key", "off by"), bases),
         ]
     )
 
