@@ -128,7 +128,7 @@ class _Line:
             return text.append(f" {clock}")
 
         with self._lock:
-            if self.tasks:
+            if self.tasks and self._live is None:  # a timer may be late, when another has begun
                 # What is printed meanwhile stands above the line; files and pipes get it as it is.
                 self._live = Live(
                     get_renderable=row,
