@@ -52,52 +52,54 @@ class CheckedParquet:
     def read(self, names: Sequence[str], rows: int | None = None) -> pa.Table:
         """Columns of the file, all rows or the first."""
         texts = [name for name in names if _is_text(self._type(name))]
-        with self._damage():
-            try:
-                # As dictionaries, in which one long text takes little memory however often it
-                # stands there.
-                return self._read(names, texts, _BATCH_ROWS, rows)
+        schema = pa.schema([self.schema.field(name) for name in names])
+        with self._damage(), parquet.ParquetFile(self.path) as file:
+            return pa.Table.from_batches(self._batches(file, schema, texts, rows), schema)
+
+    def _batches(
+        self, file: parquet.ParquetFile, schema: pa.Schema, texts: list[str], rows: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows that fit into memory, fewer at a time where their texts are long."""
+        sizes = dict.fromkeys(texts, 0)
+        left = self.rows if rows is None else rows
+        for group in range(file.num_row_groups):
+            most = max(1, min(_BATCH_ROWS, _BATCH_BYTES // self._longest(group, texts)))
+            for batch in file.iter_batches(most, [group], schema.names):
+                if left <= 0:
+                    return
+                batch.validate(full=True)
+                batch = batch.select(schema.names)[:left]
+                left -= len(batch)
+                for name in texts:
+                    column = batch.column(name)
+                    if pa.types.is_dictionary(column.type):
+                        column = column.cast(column.type.value_type)
+                    sizes[name] += pc.sum(pc.binary_length(column)).as_py() or 0
+                    if sizes[name] > self._most:
+                        raise GraphError(
+                            f"{self.path}: the texts of the column {name!r} are more than "
+                            f"{self._most >> 20} MiB, in a file too small for that: write it again "
+                            "without compression if that is meant"
+                        )
+                yield batch
+
+    def _longest(self, group: int, texts: list[str]) -> int:
+        """What a text of a group of rows takes at most, in bytes, where few bytes of the file may
+        mean many rows of it.
+        """
+        if not texts:
+            return 1
+        with parquet.ParquetFile(self.path, read_dictionary=texts) as file:
+            try:  # the dictionaries, which come with the first row
+                first = next(file.iter_batches(1, [group], texts, use_threads=False), None)
             except OSError as error:
                 if "Not yet implemented" not in str(error):
                     raise
-            # Texts may repeat the beginning of the one before, and a few bytes be many long ones.
-            batch = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(self._declared, 1)))
-            return self._read(names, [], batch, rows)
-
-    def _read(
-        self, names: Sequence[str], texts: list[str], batch_rows: int, rows: int | None
-    ) -> pa.Table:
-        schema = pa.schema([self.schema.field(name) for name in names])
-        with parquet.ParquetFile(self.path, read_dictionary=texts) as file:
-            batches = file.iter_batches(batch_size=batch_rows, columns=list(names))
-            plain = self._plain(batches, schema, rows)
-            return pa.Table.from_batches(plain, schema)
-
-    def _plain(
-        self, batches: Iterator[pa.RecordBatch], schema: pa.Schema, rows: int | None
-    ) -> Iterator[pa.RecordBatch]:
-        """Batches without the dictionaries of their texts, which are counted before."""
-        sizes = dict.fromkeys(schema.names, 0)
-        left = self.rows if rows is None else rows
-        while left > 0 and (batch := next(batches, None)) is not None:
-            batch.validate(full=True)
-            batch = batch[:left].select(schema.names)
-            left -= len(batch)
-            for name in schema.names:
-                column = batch.column(name)
-                if not _is_text(schema.field(name).type):
-                    continue
-                lengths = pc.binary_length(getattr(column, "dictionary", column))
-                if pa.types.is_dictionary(column.type):
-                    lengths = lengths.take(column.indices)
-                sizes[name] += pc.sum(lengths).as_py() or 0
-                if sizes[name] > self._most:
-                    raise GraphError(
-                        f"{self.path}: the texts of the column {name!r} are more than "
-                        f"{self._most >> 20} MiB, in a file too small for that: write it again "
-                        "without compression if that is meant"
-                    )
-            yield batch.cast(schema)
+                # Texts may repeat the beginning of the one before.
+                return max(file.metadata.row_group(group).total_byte_size, 1)
+        columns = () if first is None else first.columns
+        lengths = [pc.max(pc.binary_length(column.dictionary)).as_py() for column in columns]
+        return max([1, *filter(None, lengths)])
 
     def _damage(self) -> AbstractContextManager[None]:
         passed = FileNotFoundError, IsADirectoryError, PermissionError
