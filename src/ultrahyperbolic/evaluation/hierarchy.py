@@ -1,6 +1,4 @@
-"""δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to
-compare with.
-"""
+"""How nodes are ranked, and how far sums of distances agree with other rankings."""
 
 from __future__ import annotations
 
