@@ -78,8 +78,8 @@ MUTANTS = [
     Mutant("options.py", "defaults | dict(given)", "dict(given) | defaults", "test_options.py"),
     Mutant(
         "objective/ranking.py",
-        'key, key, side="left")',
-        'key, key, side="right")',
+        "_softplus(cumulative[tables.weaker] - scores)",
+        "_softplus(cumulative[tables.weaker] + scores)",
         "objective/test_ranking.py",
     ),
     Mutant(

@@ -145,11 +145,6 @@ NUMBERS = [
                 "t must be a number or a tensor [...], got 'x'",
             ),
             (
-                lambda N=N: N.geodesic(N.origin(4), u, [1.0]),
-                TypeError,
-                "t must be a number or a tensor [...], got [1.0]",
-            ),
-            (
                 lambda N=N: N.geodesic(N.origin(4), u, x[:3, 0]),
                 ValueError,
                 "t (3,) does not broadcast against the rows of x",
@@ -158,11 +153,6 @@ NUMBERS = [
                 lambda N=N: N.geodesic(N.origin(4), u, x > 0),
                 TypeError,
                 "t must be a number or a tensor [...] of real",
-            ),
-            (
-                lambda N=N: N.in_ball(N.origin(4), N.origin(4), "x"),
-                TypeError,
-                "radius must be a number or a tensor",
             ),
             (
                 lambda N=N: N.in_ball(N.origin(4), N.origin(4), NAN),
@@ -180,19 +170,9 @@ NUMBERS = [
                 "tolerance must be a finite non-negative number, got nan",
             ),
             (
-                lambda N=N: N.check_tangent(N.origin(4), u, tolerance="x"),
-                TypeError,
-                "tolerance must be a finite non-negative number, got 'x'",
-            ),
-            (
                 lambda N=N: N.causal_character(u, tolerance=-1.0),
                 ValueError,
                 "tolerance must be a finite non-negative number, got -1.0",
-            ),
-            (
-                lambda N=N: N.cdist(N.origin(4), block_rows=2.5),
-                TypeError,
-                "block_rows must be an integer, got 2.5",
             ),
             (
                 lambda N=N: N.cdist(N.origin(4), block_rows=0),
@@ -215,26 +195,11 @@ NUMBERS = [
                 "cdist takes x [n, d] and y [m, d], got shapes (5,)",
             ),
             (
-                lambda N=N: N.smoothed_dissimilarity(N.origin(4), N.origin(4), "x"),
-                TypeError,
-                "epsilon must be a finite positive number, got 'x'",
-            ),
-            (
                 lambda N=N: N.smoothed_dissimilarity(N.origin(4), N.origin(4), NAN),
                 ValueError,
                 "epsilon must be a finite positive number, got nan",
             ),
-            (
-                lambda N=N: N.origin(2.5),
-                ValueError,
-                "size must be non-negative integers, got (2.5,)",
-            ),
             (lambda N=N: N.random(-1), ValueError, "size must be non-negative integers, got (-1,)"),
-            (
-                lambda N=N: N.random(2, scale="x"),
-                TypeError,
-                "scale must be a finite non-negative number, got 'x'",
-            ),
             (
                 lambda N=N: N.random(2, scale=NAN),
                 ValueError,
@@ -249,16 +214,6 @@ NUMBERS = [
                 lambda N=N: N.random(2, dtype=torch.int64),
                 TypeError,
                 "dtype must be torch.float32 or torch.float64, got torch.int64",
-            ),
-            (
-                lambda N=N: N.origin(2, dtype="float32"),
-                TypeError,
-                "dtype must be torch.float32 or torch.float64, got float32",
-            ),
-            (
-                lambda N=N: N.random_near_pole(2, epsilon=None),
-                TypeError,
-                "epsilon must be a finite positive number, got None",
             ),
             (
                 lambda N=N: N.random_near_pole(2, epsilon=-0.1),
@@ -286,11 +241,6 @@ NUMBERS = [
         "here[0] is off the manifold: ⟨x, x⟩ = -16 instead",
     ),
     (
-        lambda: M.assert_point(x.long(), name="here"),
-        TypeError,
-        "here must be float32 or float64, got torch.int64",
-    ),
-    (
         lambda: M.assert_tangent(x, x, name="push"),
         ValueError,
         "push[0] is not tangent: |⟨x, u⟩| = 4 instead of 0",
@@ -306,9 +256,7 @@ NUMBERS = [
         ValueError,
         "cannot be rescaled onto the manifold: ⟨z, z⟩ = ",
     ),
-    (lambda: M.assert_projectable(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
     (lambda: M.assert_phi(0 * x, name="raw"), ValueError, "raw[0] has a zero time part"),
-    (lambda: M.assert_phi(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
     # optimisers
     (lambda: DescentSettings("M", 0.1), TypeError, "manifold must be a Manifold, got str"),
     (
@@ -317,29 +265,9 @@ NUMBERS = [
         "lr must be a finite non-negative number, got 'x'",
     ),
     (
-        lambda: DescentSettings(M, None),
-        TypeError,
-        "lr must be a finite non-negative number, got None",
-    ),
-    (
-        lambda: DescentSettings(M, 0.1, momentum=None),
-        TypeError,
-        "momentum must be a number in [0, 1), got None",
-    ),
-    (
-        lambda: DescentSettings(M, 0.1, momentum=NAN),
-        ValueError,
-        "momentum must be in [0, 1), got nan",
-    ),
-    (
         lambda: DescentSettings(M, 0.1, second_moment="x"),
         TypeError,
         "second_moment must be a number in [0, 1), got 'x'",
-    ),
-    (
-        lambda: DescentSettings(M, 0.1, eps="x"),
-        TypeError,
-        "eps must be a finite non-negative number, got 'x'",
     ),
     (
         lambda: DescentSettings(M, 0.1, max_step="x"),
@@ -394,16 +322,6 @@ NUMBERS = [
         "first_step must be a finite positive number, got 'x'",
     ),
     (
-        lambda: armijo(total, x, 0.0, x, M, sufficient=1.0),
-        ValueError,
-        "sufficient must be in [0, 1), got 1.0",
-    ),
-    (
-        lambda: armijo(total, x, 0.0, x, M, shrink=0.0),
-        ValueError,
-        "shrink must be a finite positive number, got 0.0",
-    ),
-    (
         lambda: armijo(total, x, 0.0, x, M, max_trials=1.5),
         TypeError,
         "max_trials must be an integer, got 1.5",
@@ -421,11 +339,6 @@ NUMBERS = [
                 lambda K=Kind: K([{"params": [parameter()], "manifold": 3}], M),
                 TypeError,
                 "manifold of group 0 must be a Manifold, got int",
-            ),
-            (
-                lambda K=Kind: K([parameter(), parameter(2 * x)], M),
-                ValueError,
-                "param_groups[0]['params'][1][0] is off the manifold",
             ),
             (
                 lambda K=Kind: K([("nodes.weight", parameter(2 * x))], M),
@@ -448,31 +361,11 @@ NUMBERS = [
                 "lr must be a finite non-negative number, got 'x'",
             ),
             (
-                lambda K=Kind: K([parameter()], M, lr=torch.tensor(-1.0)),
-                ValueError,
-                "lr must be finite and non-negative, got -1.0",
-            ),
-            (
                 lambda K=Kind: K([parameter()], M, lr=torch.tensor(NAN)),
                 ValueError,
                 "lr must be finite and non-negative, got nan",
             ),
-            (
-                lambda K=Kind: K([parameter()], M, max_step=NAN),
-                ValueError,
-                "max_step must be a finite positive number, got nan",
-            ),
         )
-    ),
-    (
-        lambda: PseudoRiemannianSGD([parameter()], M, momentum=None),
-        TypeError,
-        "momentum must be a number in [0, 1), got None",
-    ),
-    (
-        lambda: PseudoRiemannianAdam([parameter()], M, betas=(0.9, 1.5)),
-        ValueError,
-        "betas[1] must be in [0, 1), got 1.5",
     ),
     (
         lambda: PseudoRiemannianAdam([parameter()], M, betas=("x", 0.9)),
@@ -483,16 +376,6 @@ NUMBERS = [
         lambda: PseudoRiemannianAdam([parameter()], M, betas=(0.9,)),
         ValueError,
         "betas must be two numbers in [0, 1), got (0.9,)",
-    ),
-    (
-        lambda: PseudoRiemannianAdam([parameter()], M, betas=None),
-        ValueError,
-        "betas must be two numbers in [0, 1), got None",
-    ),
-    (
-        lambda: PseudoRiemannianAdam([parameter()], M, eps=-1.0),
-        ValueError,
-        "eps must be a finite non-negative number, got -1.0",
     ),
     # φ and minimize
     (lambda: OntoManifold("M"), TypeError, "manifold must be a Manifold, got str"),
@@ -517,103 +400,41 @@ NUMBERS = [
         "weight must have 5 coordinates in its last dimension, got shape (4, 4)",
     ),
     (lambda: through_phi(0 * x), ValueError, "weight[0] has a zero time part"),
-    (lambda: through_phi(x * NAN), ValueError, "weight[0] is not finite: (nan"),
     (
         lambda: minimize(total, x.long(), M),
         TypeError,
         "x0 must be float32 or float64, got torch.int64",
     ),
-    (lambda: minimize(total, [1.0], M), TypeError, "x0 must be a torch.Tensor [..., 5], got list"),
     (lambda: minimize(total, 2 * x, M), ValueError, "x0[0] is off the manifold"),
-    (lambda: minimize(total, x * NAN, M), ValueError, "x0[0] is not finite: (nan"),
     (lambda: minimize(total, x, "M"), TypeError, "manifold must be a Manifold, got str"),
-    (lambda: minimize("f", x, M), TypeError, "function must be callable, got 'f'"),
     (
         lambda: minimize(lambda y: free * 2.0, x, M),
         ValueError,
         "function must depend on its argument",
     ),
-    (
-        lambda: minimize(lambda y: 1, x, M),
-        ValueError,
-        "function must return a scalar tensor, got int",
-    ),
     (lambda: minimize(total, x, M, callback=1), TypeError, "callback must be callable, got 1"),
-    (
-        lambda: minimize(total, x, M, method=None),
-        ValueError,
-        "method must be one of lbfgs, line_search, sgd, adam, got None",
-    ),
-    (
-        lambda: minimize(total, x, M, method="sgd", direction="up"),
-        ValueError,
-        "direction must be one of descent, ",
-    ),
-    (
-        lambda: armijo(total, x, 0.0, x, M, direction="up"),
-        ValueError,
-        "direction must be one of descent, ",
-    ),
-    (
-        lambda: PseudoRiemannianAdam([parameter()], M, direction="up"),
-        ValueError,
-        "direction must be one of descent, ",
-    ),
-    (
-        lambda: minimize(total, x, M, method="sgd", lr="x"),
-        TypeError,
-        "lr must be a finite non-negative number, got 'x'",
-    ),
     (
         lambda: minimize(total, x, M, method="sgd", lr=torch.tensor(NAN)),
         TypeError,
         "lr must be a finite non-negative number, got tensor(nan)",
     ),
     (
-        lambda: minimize(total, x, M, method="sgd", momentum=None),
-        TypeError,
-        "momentum must be a number in [0, 1), got None",
-    ),
-    (
-        lambda: minimize(total, x, M, time_limit="x"),
-        TypeError,
-        "time_limit must be a finite positive number, got 'x'",
-    ),
-    (
         lambda: minimize(total, x, M, gradient_tolerance=NAN),
         ValueError,
         "gradient_tolerance must be a finite non-negative number, got nan",
     ),
-    (
-        lambda: minimize(total, x, M, max_iterations=2.5),
-        TypeError,
-        "max_iterations must be an integer, got 2.5",
-    ),
-    (lambda: armijo("f", x, 0.0, x, M), TypeError, "function must be callable, got 'f'"),
-    (
-        lambda: through_phi(x.clone(), 3),
-        ValueError,
-        "name must be that of a parameter of Module, got 3",
-    ),
     # the battery
     (lambda: check_gradient(None, x, M), TypeError, "function must be callable, got None"),
-    (lambda: random_isometry("M"), TypeError, "manifold must be a Manifold, got str"),
     (
         lambda: random_isometry(M, boost=NAN),
         ValueError,
         "boost must be a finite non-negative number, got nan",
     ),
     (lambda: check_manifold("M"), TypeError, "manifold must be a Manifold, got str"),
-    (lambda: check_manifold(M, n=0), ValueError, "n must be at least 1, got 0"),
     (
         lambda: check_manifold(M, dtype=torch.int64),
         TypeError,
         "dtype must be torch.float32 or torch.float64, got torch.int64",
-    ),
-    (
-        lambda: check_gradient(total, [1.0], M),
-        TypeError,
-        "x must be a torch.Tensor [..., 5], got list",
     ),
 ]
 

@@ -104,10 +104,11 @@ def test_a_training_goes_on_from_its_record():
     for wrong in (
         None,
         Training([], "numba", "cpu"),
-        Training([execution.configs[0].to_json()], "abacus", "cpu"),
+        Training([execution.configs[0].to_json()], "sampled", "cpu"),  # of earlier versions
+        Training([{**execution.configs[0].to_json(), "scope": "node"}], "reference", "cpu"),
     ):
         with pytest.raises(
-            ValueError, match=r"the record does not say|backend must be one of .*, got 'abacus'"
+            ValueError, match=r"the record does not say|which this version does not have"
         ):
             Execution.going_on(replace(record, training=wrong), KARATE, threads=None, quiet=True)
 
@@ -119,6 +120,11 @@ def test_callbacks_are_one_or_several():
     assert seen[-1] == 3
     with pytest.raises(TypeError, match="callback must be callable, got 7"):
         uh.embed(KARATE, callback=[7], quiet=True)
+
+
+def test_a_record_of_an_earlier_version_may_name_its_scope():
+    config = uh.TrainingConfig(p=2, q=2)
+    assert uh.TrainingConfig.from_json({**config.to_json(), "scope": "graph"}) == config
 
 
 def test_that_a_large_graph_is_trained_in_parts_is_said(caplog, monkeypatch):

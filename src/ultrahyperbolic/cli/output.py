@@ -152,12 +152,12 @@ def shown(node: Hashable) -> str:
 def number(value: float) -> str:
     """A number with the digits that people compare.
 
-    >>> number(0.5), number(1234.5678)
-    ('0.5000', '1235')
+    >>> number(0.5), number(1234.5678), number(0.000012345)
+    ('0.5000', '1235', '1.234e-05')
     """
     return (
         f"{value:.4f}"
-        if abs(value) < 100
+        if 0.01 <= abs(value) < 100 or value == 0
         else f"{value:.4g}"
         if abs(value) < 1e4
         else f"{value:.6g}"

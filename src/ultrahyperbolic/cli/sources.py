@@ -42,14 +42,11 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
         with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             graph = read_graph(name, **options, progress=not quiet)
-        if not quiet:
-            if graph.columns is not None:
-                note(str(graph.columns))
-            for warning in said:
-                if (
-                    graph.columns is None or warning.category is not WeightGuess
-                ):  # the columns say it
-                    note(str(warning.message))
+        if graph.columns is not None and not quiet:
+            note(str(graph.columns))
+        for warning in said:  # a wrong guess spoils all that follows: it is said to the quiet, too
+            if graph.columns is None or quiet or warning.category is not WeightGuess:
+                note(str(warning.message))
         return graph
     if name in names():
         return _load(name, options)

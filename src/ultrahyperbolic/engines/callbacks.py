@@ -17,17 +17,21 @@ from ..rounding import asinh
 from ..spaces import Space
 from .base import OF_NODES, BatchState, RunSpec
 
-# Iterations from one look at the spread or the springs to the next, and at the runs, wherever
-# chunks end: results may not depend on the clock.
-_LOOK_EVERY, _GUARD_EVERY = 50, 100
-# The spread of many nodes is that of at least this many of them.
+# Iterations between two updates of the spread or the springs, wherever chunks end: results may not
+# depend on the clock.
+_LOOK_EVERY = 50
+# Iterations between two checks that a run has not diverged.
+_GUARD_EVERY = 100
+# Sample size from which the spread of a large graph is estimated.
 _SPREAD_NODES = 100_000
-# Where κ of a directed graph starts, in units of the first temperature, and what it is multiplied
-# or divided by.
-START, _HALF_OCTAVE = 0.25, math.sqrt(2.0)
-# Pairs without a tie, and at most as many edges, that the loss is estimated from.
-_PAIRS, _TIES = 100_000, 1_000_000
-# A loss so much above the best has been thrown off: it goes back there, with half the step.
+# κ of a directed graph at the start, in units of the first temperature,
+START = 0.25
+# and the factor by which it changes at most in an update.
+_HALF_OCTAVE = math.sqrt(2.0)
+# Pairs without a tie, and ties at most, from which the loss is estimated for a κ.
+_PAIRS = 100_000
+_TIES = 1_000_000
+# A loss above the best by this factor has diverged: the run goes back there, with half the step.
 _THROWN_OFF = 1.5
 
 

@@ -21,18 +21,19 @@ from .base import (
 )
 from .communicator import Communicator, ProcessesError, SharedEngine, communicator
 
-# The fastest engine first; and where compiled ones compute.
 _FASTEST_FIRST: tuple[Backend, ...] = ("triton", "numba", "reference")
 _COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
-# A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have
+# Nodes from which a CUDA device is used by default: below, the CPU is done before it would have
 # started.
 _CUDA_NODES = 2000
-# A GPU compares a node with one in this many others, and with no more than the second.
-_PARTS_ON_CUDA, _MOST_ON_CUDA = 50, 8000
-# What looks at parts of the pairs alone takes this share of the iterations, and a node meets more
-# others in each, on a CPU the second: the sums over ties, which take as long for fewer others, are
-# then a smaller part of the time.
-FEWER, _MEETS_ALONE = 0.5, 256
+# Mini-batches on a GPU: a node meets one in this many of the others,
+_PARTS_ON_CUDA = 50
+# and at most so many nodes.
+_MEETS_ON_CUDA = 8000
+# Share of the full number of iterations where mini-batches are all of a training,
+FEWER = 0.5
+# and nodes that each then meets on a CPU: more, as the sums over ties take as long for fewer.
+_MEETS_ALONE = 256
 _told: set[str] = set()
 
 
@@ -147,7 +148,7 @@ def others_met(machine: Machine, n_nodes: int) -> int:
     """
     if machine.backend != "triton":
         return MEETS if ends_exactly(n_nodes, machine) else _MEETS_ALONE
-    return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _MOST_ON_CUDA))
+    return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _MEETS_ON_CUDA))
 
 
 def find_device(device: str | torch.device) -> torch.device:
@@ -159,28 +160,28 @@ def find_device(device: str | torch.device) -> torch.device:
     if not installed("torch"):
         raise ValueError(f"device {device} {NEEDS_TORCH}")
     try:
-        found = torch.device(device)
+        known = torch.device(device)
     except (RuntimeError, TypeError):
         raise ValueError(
             f"device {device}: torch knows none of that name: use cpu, cuda or cuda:1"
         ) from None
-    if found.type == "meta":
+    if known.type == "meta":
         raise ValueError(f"device {device}: nothing is computed there: use cpu or cuda")
-    if found.type == "cuda":
-        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if not there:
+    if known.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not count:
             raise ValueError(
                 f"device {device}: torch finds no CUDA device here: use cpu, or leave it out"
             )
-        if found.index is not None and found.index >= there:
-            raise ValueError(f"device {device}: the last CUDA device here is cuda:{there - 1}")
+        if known.index is not None and known.index >= count:
+            raise ValueError(f"device {device}: the last CUDA device here is cuda:{count - 1}")
     try:
-        torch.empty(0, device=found)
+        torch.empty(0, device=known)
     except Exception:  # each kind of device that is not there fails in its own way
         raise ValueError(
             f"device {device}: torch finds none here: use cpu, or leave it out"
         ) from None
-    return found
+    return known
 
 
 def _device(machine: Machine, n_nodes: int) -> str | torch.device:
@@ -196,8 +197,8 @@ def _device(machine: Machine, n_nodes: int) -> str | torch.device:
 
 def _tell(machine: Machine, why: list[str]) -> None:
     """Say once why the training is slow."""
-    found = machine.device_type
-    fast = {"cuda": why[0], "cpu": why[1]}.get(found, f"there is no kernel for {found}")
-    if fast not in _told:
-        _told.add(fast)
-        warnings.warn(f"{fast}: training with torch, which is slower", SlowEngine, stacklevel=3)
+    kind = machine.device_type
+    reason = {"cuda": why[0], "cpu": why[1]}.get(kind, f"there is no kernel for {kind}")
+    if reason not in _told:
+        _told.add(reason)
+        warnings.warn(f"{reason}: training with torch, which is slower", SlowEngine, stacklevel=3)
