@@ -46,32 +46,6 @@ def test_against_networkx(graph):
     assert found["pagerank"].sum() == pytest.approx(1.0)
 
 
-def test_the_damping_matters():
-    graph = karate()
-    rank = nx.pagerank(graph.to_networkx(), alpha=0.5, tol=1e-13)
-    np.testing.assert_allclose(
-        pagerank(graph, damping=0.5), [rank[node] for node in graph.ids], rtol=1e-8
-    )
-
-
-def test_a_hub_of_a_hundred_thousand_leaves(monkeypatch):
-    # Rounding the sum of so many ranks changes them by more than 1e-12 in every iteration.
-    count, calls = np.bincount, []
-
-    def counted(*arguments, **options):
-        calls.append(arguments)
-        assert len(calls) < 1000, "it does not end"
-        return count(*arguments, **options)
-
-    leaves, damping = 100_000, 0.85
-    graph = Graph.from_arrays(np.zeros(leaves, dtype=int), np.arange(1, leaves + 1))
-    assert graph.strength[0] == graph.degree[0] == leaves
-    monkeypatch.setattr(np, "bincount", counted)
-    rank = pagerank(graph, damping=damping)
-    hub = (damping + (1 - damping) / (leaves + 1)) / (1 + damping)
-    np.testing.assert_allclose(rank, [hub] + [(1 - hub) / leaves] * leaves, rtol=1e-8)
-
-
 @pytest.mark.parametrize("tolerance", [1e-12, 0.0, -1.0])
 @pytest.mark.parametrize("damping", [0.0, 0.5, 0.99])
 def test_any_tolerance_ends(damping, tolerance):
@@ -85,8 +59,3 @@ def test_any_tolerance_ends(damping, tolerance):
 def test_a_damping_that_may_not_converge_is_refused(damping):
     with pytest.raises(ValueError, match="damping must be at least 0 and below 1"):
         pagerank(karate(), damping=damping)
-
-
-def test_an_empty_graph():
-    empty = Graph.from_arrays([], [], ids=0)
-    assert pagerank(empty).tolist() == []

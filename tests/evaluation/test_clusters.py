@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation import clusters, communities
@@ -137,21 +134,3 @@ def test_popularity_is_taken_from_distances():
         spots, Geometry.of_flat(1), pairs=0, popularity=np.array([1e4, 0.0, 0.0, 0.0, 0.0])
     )
     assert drawn[4] == drawn[0]
-
-
-def test_a_folder_is_enough(tmp_path):
-    embedding = uh.embed(uh.datasets.karate(), iterations=60, quiet=True)
-    embedding.save(tmp_path / "club")
-    loaded = uh.load(tmp_path / "club")
-    assert loaded.graph is None
-    assert loaded.cluster().tolist() == embedding.cluster().tolist()
-
-
-@pytest.mark.slow
-def test_many_points_take_little_time():
-    n = 20_000
-    points = torch.from_numpy(np.random.default_rng(0).normal(size=(n, 2)))
-    began = time.perf_counter()
-    found = clusters(points, Geometry.of_flat(2), pairs=3 * n)
-    assert time.perf_counter() - began < 120.0
-    assert 10 < found.max() < n / 10

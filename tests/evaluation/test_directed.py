@@ -92,19 +92,6 @@ def test_ties_both_ways_have_no_direction_and_no_ties_no_measure():
     assert measured(both[:0], np.empty(0), table, heights) == {}
 
 
-def test_scores_stay_as_they_are():
-    arcs, weights, table, heights = drawn(2)
-    before = table.copy()
-    directed_measures(
-        lambda rows: table[rows[0] : rows[-1] + 1],
-        lambda rows: table.T[rows],
-        arcs,
-        weights,
-        heights,
-    )
-    assert np.array_equal(table, before)
-
-
 def test_many_nodes_are_measured_by_a_sample_of_them(monkeypatch):
     n, rng = 600, np.random.default_rng(0)
     place = rng.permutation(n).astype(float)

@@ -75,14 +75,6 @@ def test_spearman_is_scipy_s():
             assert strength_spearman(graph, scores, at_least=4) == pytest.approx(truth, abs=1e-14)
 
 
-def test_strong_and_central_is_positive():
-    graph = karate()
-    assert strength_spearman(graph, -graph.strength) == pytest.approx(1.0, abs=1e-15)
-    assert strength_spearman(graph, torch.tensor(graph.strength), top=10) == pytest.approx(
-        -1.0, abs=1e-15
-    )
-
-
 def test_the_ten_strongest_of_the_club_are_the_paper_s():
     graph = karate()
     listed = [34, 1, 33, 3, 2, 32, 24, 4, 9, 14]

@@ -14,7 +14,6 @@ from ultrahyperbolic.evaluation.missing import (
     Evidence,
     _precision,
     _Sample,
-    _sample,
     _steps,
     learn,
     likeliest,
@@ -90,17 +89,6 @@ def test_ties_into_a_node_have_the_evidence_that_ties_from_the_others_have():
     assert len(there)
     for pair, column in zip(there.tolist(), theirs.T, strict=True):
         np.testing.assert_allclose(column, mine[tuple(pair)], atol=1e-12)
-
-
-def test_a_tenth_of_the_directed_ties_is_hidden_one_way_each():
-    rest, hidden = hold_out_ties(ADVICE, 0.1, 3)
-    every = {tuple(tie) for tie in ADVICE.arcs[0].tolist()}
-    left, gone = ({tuple(tie) for tie in ties.tolist()} for ties in (rest.arcs[0], hidden))
-    assert len(gone) == round(0.1 * len(every))
-    assert left | gone == every
-    assert not left & gone
-    with pytest.raises(ValueError, match="ties on both sides"):
-        hold_out_ties(ADVICE, 0.0)
 
 
 def test_hidden_ties_are_found_and_their_chances_come_true():
@@ -240,21 +228,3 @@ def test_chances_never_ascend():
         _Sample(np.zeros((1, 5000)), hidden, np.ones(5000), np.linspace(1.0, 0.0, 5000))
     )
     assert (np.diff(chances) <= 1e-12).all()
-
-
-def test_pairs_of_much_heat_are_all_kept(monkeypatch):
-    """Sixty cliques of six, each without one tie: such a pair must not stand for others, nor be
-    left out.
-    """
-    monkeypatch.setattr(module, "_KEPT", 4000)
-    ties = [
-        (6 * k + i, 6 * k + j)
-        for k in range(60)
-        for i in range(6)
-        for j in range(i)
-        if (i, j) != (1, 0)
-    ]
-    sample = _sample(Graph.from_edges(ties), None)
-    hot = sample.evidence[3] > 0
-    assert hot.sum() == 60
-    assert (sample.weights[hot] == 1.0).all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from sklearn.metrics import average_precision_score
@@ -116,19 +115,6 @@ def test_degenerate_graphs(degenerate):
         assert found.mean_rank >= 1
         assert 0 < found.mean_average_precision <= 1
         assert 0 <= recall <= 1
-
-
-@pytest.mark.slow
-def test_two_thousand_nodes():
-    n = 2000
-    rng = np.random.default_rng(0)
-    points = torch.tensor(np.sort(rng.random(n))[:, None])
-    graph = Graph.from_arrays(np.arange(n - 1), np.arange(1, n))
-    # On a line whose consecutive points are joined, the nearest point is always joined.
-    assert recall_at_1(graph, points, Euclidean(1)) == 1.0
-    found = reconstruction(graph, points, Euclidean(1))
-    assert 1 < found.mean_rank < 3
-    assert 0.8 < found.mean_average_precision < 1
 
 
 def test_points_must_be_those_of_the_graph():

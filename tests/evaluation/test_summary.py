@@ -138,18 +138,6 @@ def test_one_node():
     assert evaluate(Graph.from_arrays([], [], ids=1), torch.zeros(1, 2), Euclidean(2)) == {}
 
 
-def test_points_must_be_those_of_the_graph():
-    with pytest.raises(ValueError, match="a row for each of the 34 nodes"):
-        evaluate(karate(), torch.zeros(33, 2), Euclidean(2))
-
-
-def test_a_bar_changes_nothing_and_is_for_terminals(capsys):
-    graph, points = karate(), torch.randn(34, 3, generator=torch.Generator().manual_seed(0))
-    shown = evaluate(graph, points, Euclidean(3), progress=True)
-    assert capsys.readouterr() == ("", "")
-    assert shown == evaluate(graph, points, Euclidean(3))
-
-
 @pytest.mark.parametrize("backend", ["numba", "reference"])
 def test_it_takes_one_pass_over_the_pairs(backend, passes):
     if backend == "numba":
@@ -176,26 +164,6 @@ def test_what_the_pass_gives_besides():
         [0.0],
         (1, 0),
     )
-
-
-@pytest.mark.parametrize("measure", ["geodesic", "smoothed"])
-def test_backends_agree(measure):
-    pytest.importorskip("numba")
-    space, generator = PseudoHyperboloid(3, 1, -0.25), torch.Generator().manual_seed(0)
-    ends = (
-        torch.randint(0, 200, (900, 2), generator=generator)
-        .unique(dim=0)
-        .sort(dim=1)
-        .values.unique(dim=0)
-    )
-    i, j = ends[ends[:, 0] < ends[:, 1]].T.numpy()
-    graph = Graph.from_arrays(i, j, 1.0 + (i + j) % 5, ids=200)
-    points = space.random(200, generator=generator)
-    found, expected = (
-        evaluate(graph, points, space, dissimilarity=measure, backend=b)
-        for b in ("numba", "reference")
-    )
-    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_names_are_documented():

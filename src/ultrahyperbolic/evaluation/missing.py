@@ -67,7 +67,7 @@ class Calibration:
     def scores(self, evidence: Floats) -> Floats:
         """The scores [...] of evidence [f, ...], the larger the likelier a tie."""
         rates = np.array(self.slopes) / np.array(self.spread)
-        return np.tensordot(rates, evidence, 1) - rates @ np.array(self.centre)
+        return np.asarray(np.tensordot(rates, evidence, 1) - rates @ np.array(self.centre))
 
     def chance(self, scores: Floats) -> Floats:
         """The chance that pairs of such scores are missing ties, if a tenth of the ties is missing;
@@ -89,19 +89,19 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        kinds = (list,) * 6 + (int, int, str)
-        if not all(
-            isinstance(data[f.name], kind) for f, kind in zip(fields(cls), kinds, strict=True)
-        ):
+        plain: dict[str, Any] = {
+            name: tuple(each) if isinstance(each, list) else each for name, each in data.items()
+        }
+        known = cls(**plain)
+        *lists, held_out, rounds, fingerprint = vars(known).values()
+        sound = isinstance(held_out, int) and isinstance(rounds, int)
+        for each in lists:
+            sound &= isinstance(each, tuple) and all(isinstance(x, int | float) for x in each)
+        if not sound or not isinstance(fingerprint, str):
             return None
-        numbers = [data[field.name] for field in fields(cls)[:6]]
-        if not all(isinstance(x, int | float) for each in numbers for x in each):
-            return None
-        centre, spread, slopes, steps, chances, _ = numbers
-        alike = len(centre) == len(spread) == len(slopes) and len(steps) == len(chances)
-        if not alike or min((*spread, *chances), default=0.0) <= 0.0:
-            return None
-        return cls(*map(tuple, numbers), *(data[field.name] for field in fields(cls)[6:]))
+        alike = len(known.centre) == len(known.spread) == len(known.slopes)
+        alike &= len(known.steps) == len(known.chances)
+        return known if alike and min((*known.spread, *known.chances), default=0) > 0 else None
 
 
 class Evidence:
@@ -229,8 +229,11 @@ def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibra
     _, centre, spread = _standard(_sample(graph, None))
     precision = np.mean([_precision(sample) for sample in samples], axis=0)
     lists = (centre, spread, _fitted(samples), *_steps(tried), precision)
-    plain = (tuple(values.tolist()) for values in lists)
-    return Calibration(*plain, int(tried.hidden.sum()), rounds, graph.fingerprint)
+    names = (field.name for field in fields(Calibration))
+    plain: Any = {name: tuple(each.tolist()) for name, each in zip(names, lists, strict=False)}
+    return Calibration(
+        **plain, held_out=int(tried.hidden.sum()), rounds=rounds, fingerprint=graph.fingerprint
+    )
 
 
 class _Sample(NamedTuple):
@@ -272,7 +275,9 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
         likely[hidden] = 1.0
         here = np.nonzero(free & (rng.random(free.shape) < likely))
         weights = 1.0 / likely[here]
-        kept.append(_Sample(values[:, *here], hidden[here], weights, np.zeros(len(weights))))
+        kept.append(
+            _Sample(values[:, here[0], here[1]], hidden[here], weights, np.zeros(len(weights)))
+        )
     return _joined(kept)
 
 

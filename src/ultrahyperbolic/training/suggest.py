@@ -75,7 +75,7 @@ def suggest(
         pairs = np.where(pairs[:, :1] == row, pairs, pairs[:, ::-1])
     distances, nearness = _on_the_map(embedding, pairs)
     reasons = [
-        _reason(evidence, *ends, near) for *ends, near in zip(*pairs.T, nearness, strict=True)
+        _reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)
     ]
     columns: dict[str, object] = {}
     for name, label, side in (("node", "label", 0), ("neighbor", "neighbor_label", 1)):

@@ -8,6 +8,7 @@ rounding they are written in.
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -128,12 +129,11 @@ def reduce_rows(
         )
         return histogram
 
+    histogram = np.zeros(len(thresholds) + 1, np.int64)
     starts = range(0, last, rows)
-    if len(starts) > 1 and threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            histogram = sum(pool.map(reduce, starts))
-    else:
-        histogram = sum(map(reduce, starts), np.zeros(len(thresholds) + 1, np.int64))
+    with nullcontext() if threads == 1 or len(starts) < 2 else ThreadPoolExecutor(threads) as pool:
+        for part in (map if pool is None else pool.map)(reduce, starts):
+            histogram += part
     nonedges = np.empty(len(thresholds), np.int64)
     nonedges[order] = np.cumsum(histogram[:-1])
     nonedges -= np.searchsorted(np.sort(lengths), thresholds, side="right")
