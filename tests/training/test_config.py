@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 
-import numpy as np
 import pytest
-from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.training.config import TrainingConfig

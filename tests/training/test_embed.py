@@ -6,7 +6,6 @@ import json
 import math
 import os
 import signal
-import sys
 import time
 from dataclasses import replace
 

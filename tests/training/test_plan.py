@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from machines import WITHOUT_CUDA, WITHOUT_MPS
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import Training

@@ -5,22 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
-import safetensors.numpy
 import torch
-from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import evaluation
-from ultrahyperbolic.embedding.record import RunRecord
-from ultrahyperbolic.engines.base import BatchState, Machine
-from ultrahyperbolic.loop import Checkpoint
-from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
-from ultrahyperbolic.report.contents import ShownNodes, _nearest
-from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
 from ultrahyperbolic.training.method import recipe
 

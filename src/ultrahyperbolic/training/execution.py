@@ -155,7 +155,7 @@ class Execution:
                 f"{n:,} nodes have too many pairs to look at all: training on parts of them "
                 f"(backend {machine.backend})"
             )
-        interrupted: Interrupted | None = None
+        interrupted = False
         try:
             embeddings = embed_many(
                 self.graph,
@@ -171,19 +171,23 @@ class Execution:
                 asked=asked,
             )
         except Interrupted as error:
-            embeddings, interrupted = error.embeddings, error
+            embeddings, interrupted = error.embeddings, True
         best = best_of(embeddings)
         best = best.with_record(self._as_asked(best.record))
-        if interrupted is not None:
-            raise Interrupted(str(interrupted).replace("embeddings", "embedding"), embedding=best)
-        if not measures:
-            return best
         try:
-            return measured(
-                self.graph, best, quiet=self.quiet, device=machine.device, seconds=self.measuring
-            )
+            if measures and not interrupted:
+                limit = self.measuring
+                best = measured(
+                    self.graph, best, quiet=self.quiet, device=machine.device, seconds=limit
+                )
         except KeyboardInterrupt:
-            raise Interrupted("while measuring; the points: .embedding", embedding=best) from None
+            interrupted = True
+        if interrupted:
+            performed = 0 if best.record.result is None else best.record.result.iterations
+            raise Interrupted(
+                f"after {performed} iterations; the best points so far: .embedding", embedding=best
+            )
+        return best
 
     def train_all(self) -> list[Embedding]:
         """The embedding of every training, not measured, in batches that fit into memory."""
