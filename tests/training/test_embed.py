@@ -293,7 +293,7 @@ def test_callbacks_and_limits():
 
 
 def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
-    from ultrahyperbolic.pairs import nearest, row_sums
+    from ultrahyperbolic.pairs import rows_of
     from ultrahyperbolic.report import write_report
 
     options = {"p": 2, "q": 1, "iterations": 50, "quiet": True}
@@ -307,12 +307,13 @@ def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
     write_report(embedding, tmp_path)
     assert len(passes) == 2, "the nearest nodes without a tie are beyond those that were kept"
     points = torch.from_numpy(np.array(embedding.points))
-    sums = row_sums(points, embedding.manifold, popularity=embedding.popularity)  # in torch
-    np.testing.assert_allclose(embedding.delta, sums.numpy(), rtol=1e-12, atol=1e-12)
+    torchs = {"popularity": embedding.popularity, "backend": "reference"}
+    sums = rows_of(points, embedding.manifold, **torchs).sums
+    np.testing.assert_allclose(embedding.delta, sums, rtol=1e-12, atol=1e-12)
     for k, (indices, distances) in zip((1, 3, 5), found, strict=True):
-        expected = nearest(points, embedding.manifold, k, popularity=embedding.popularity)
-        assert np.array_equal(indices, expected.indices.numpy())
-        np.testing.assert_allclose(distances, expected.distances.numpy(), rtol=1e-12, atol=1e-12)
+        expected = rows_of(points, embedding.manifold, k=k, **torchs)
+        assert np.array_equal(indices, expected.indices)
+        np.testing.assert_allclose(distances, expected.distances, rtol=1e-12, atol=1e-12)
     assert embedding.nearest(6)[0].shape == (34, 6)
     with pytest.raises(ValueError, match="k must be at least 1"):
         embedding.nearest(0)
