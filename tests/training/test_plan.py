@@ -107,7 +107,7 @@ def test_a_training_goes_on_from_its_record():
         Training([execution.configs[0].to_json()], "abacus", "cpu"),
     ):
         with pytest.raises(
-            ValueError, match=r"the record does not say|backend must be one of .*, got 'abacus'"
+            ValueError, match=r"the record does not say|which this version does not have"
         ):
             Execution.going_on(replace(record, training=wrong), KARATE, threads=None, quiet=True)
 

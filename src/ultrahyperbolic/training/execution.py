@@ -23,15 +23,7 @@ from .inputs import Choice, UsualGeometry
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
-from .train import (
-    batches,
-    best_of,
-    check_memory,
-    embed_many,
-    graph_record,
-    measured,
-    problem_of,
-)
+from .train import best_of, check_memory, embed_many, graph_record, measured, problem_of
 
 log = logging.getLogger("ultrahyperbolic")
 # The share of a time limit that is kept for measures and the report.
@@ -46,9 +38,9 @@ class Execution:
     made.
 
     `prepare` says what will be trained, and `train` trains; between them a caller may make a
-    folder, or write down what is about to happen. Where the geometry was left open, `train_all`
-    trains each that can be chosen, and `choose` goes on with one of them. A time limit counts from
-    ``began``, by the monotonic clock, and includes what follows the training.
+    folder, or write down what is about to happen. Where the geometry was left open, `choose` goes
+    on with one of them. A time limit counts from ``began``, by the monotonic clock, and includes
+    what follows the training.
     """
 
     def __init__(
@@ -188,15 +180,6 @@ class Execution:
                 f"after {performed} iterations; the best points so far: .embedding", embedding=best
             )
         return best
-
-    def train_all(self) -> list[Embedding]:
-        """The embedding of every training, not measured, in batches that fit into memory."""
-        limit, trained = self.plan.asked["time_limit"], list[Embedding]()
-        while configs := self.configs[len(trained) :]:  # each batch has what memory is free then
-            batch = batches(self.graph, configs, self.machine)[0]
-            share = None if limit is None else limit * len(batch) / len(self.configs)
-            trained += embed_many(self.graph, batch, self.machine, measures=False, time_limit=share)
-        return trained
 
     @property
     def measuring(self) -> float | None:
