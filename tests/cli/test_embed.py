@@ -445,7 +445,7 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
     def broken(*args, **options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(room, "embed_best", broken)
+    monkeypatch.setattr(room, "embed_many", broken)
     with pytest.raises(ZeroDivisionError):
         call("embed karate -o club")
 

@@ -9,12 +9,10 @@ import pytest
 import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
-from ultrahyperbolic.engines.base import BatchState, Machine, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.objective import ExactLoss, RankedPairs
-from ultrahyperbolic.paper import sampled
 from ultrahyperbolic.paper.sampled import ResampledEngine, sampled_loss
-from ultrahyperbolic.training.config import TrainingConfig
 
 EDGES = [
     ("a", "b", 3),
@@ -84,15 +82,6 @@ def test_many_samples_approach_the_exact_loss(problem):
     torch.testing.assert_close(*slopes, rtol=0.05, atol=0.01 * float(slopes[1].abs().max()))
 
 
-def test_chunks_bound_the_memory_only(problem, monkeypatch):
-    exact, points = problem
-    scores = [-distances / exact.temperature for distances in exact.distances(points)]
-    whole = sampled_loss(exact.pairs, *scores, 40, torch.Generator().manual_seed(2)).item()
-    monkeypatch.setattr(sampled, "_DRAWN_AT_ONCE", 80)
-    parts = sampled_loss(exact.pairs, *scores, 40, torch.Generator().manual_seed(2)).item()
-    assert parts == pytest.approx(whole, rel=1e-12)
-
-
 def engine(graph, seed, iterations=30):
     schedule = Schedule.constant(iterations, temperature=0.3, step=1e-2, max_step=0.1)
     spec = RunSpec(PseudoHyperboloid(2, 1, -0.25), schedule)
@@ -121,32 +110,3 @@ def test_it_trains_and_draws_anew(graph, generator):
         values.append(float(still.evaluate(state).loss[0]))
     assert len(set(values)) == 3
     assert isinstance(still, ReferenceEngine)
-
-
-def test_it_computes_on_as_many_threads_as_it_is_told(graph, generator, monkeypatch):
-    start = (
-        PseudoHyperboloid(2, 1, -0.25)
-        .random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator)
-        .numpy()
-    )
-    seen, before = [], torch.get_num_threads()
-
-    def look(*arguments, loss=sampled.sampled_loss):
-        seen.append(torch.get_num_threads())
-        return loss(*arguments)
-
-    monkeypatch.setattr(sampled, "sampled_loss", look)
-    for threads in (1, 2):
-        told = engine(graph, 0)
-        told.threads = threads
-        told.advance(BatchState.start([start]), 1)
-    assert engine(graph, 0).threads == 1
-    assert seen == [1, 2]
-    config = TrainingConfig(p=2, q=1, iterations=1)
-    sampled.embed_sampled(
-        graph, config, Machine("cpu", threads=2), quiet=True, callback=lambda progress: None
-    )
-    assert seen == [1, 2, 2]
-    assert torch.get_num_threads() == before
-    with pytest.raises(ValueError, match="device meta: nothing is computed there"):
-        sampled.embed_sampled(graph, config, Machine("meta"), callback=lambda progress: None)

@@ -71,28 +71,6 @@ def test_one_seed(small, tmp_path, capsys, table, count, steps):
     assert f"[{table.published[flat][3]:.1f}]" in printed
 
 
-@pytest.mark.slow
-def test_the_published_norm_proxy(small, tmp_path):
-    figures = TARGETS["table2"].run(1, tmp_path, True, iterations=1)
-    assert [figures[f"norm_proxy_{row}_published"] for row in ROWS[:3]] == [0.044, -0.113, 0.264]
-    assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(
-        1, tmp_path, True, iterations=1
-    )
-
-
-@pytest.mark.slow
-def test_several_seeds_have_a_spread(small, tmp_path):
-    alone = TARGETS["table2"].run(1, tmp_path, True, iterations=20)
-    figures = TARGETS["table2"].run(3, tmp_path, True, iterations=20)
-    assert "Q3_1_rho_all" not in figures
-    assert figures["Q3_1_loss_std"] > 0
-    assert figures["Q3_1_loss_mean"] != alone["Q3_1_loss"]
-    assert " ± " in (tmp_path / "table2.md").read_text()
-    assert {"Q3_1_rho_all_mean", "Q3_1_rho_all_std", "Q3_1_rho_all_published", "Q3_1_step"} <= set(
-        figures
-    )
-
-
 def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
     train, trained = table2.embed_many, []
 
@@ -110,26 +88,6 @@ def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
     assert {"Q4_0_rho_all", "Q2_2_rho_all"} <= set(figures)
     assert not any(key.startswith(("R4", "Q0_4")) for key in figures)
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png", ".json"}
-
-
-@pytest.mark.slow
-def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_path, caplog):
-    train, done = table2.embed_sampled, []
-
-    def counted(graph, config, place, **options):
-        if len(done) == 4:  # three signatures of one step, and the first step of hyperbolic space
-            raise SystemExit(130)
-        done.append(config)
-        return train(graph, config, place, **options)
-
-    monkeypatch.setattr(table2, "embed_sampled", counted)
-    with pytest.raises(SystemExit):
-        TARGETS["table2"].run(1, tmp_path, False, loss="sampled", iterations=2, device="cpu")
-    figures = json.loads((tmp_path / "table2.json").read_text())
-    assert "Q1_3_rho_all" in figures
-    assert "Q4_0_rho_all" not in figures
-    assert "42,000 untied pairs per tie" in (tmp_path / "table2.md").read_text()
-    assert "s an iteration, about" in caplog.text
 
 
 def test_the_recipe_is_the_scripts():

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -109,21 +107,6 @@ def test_a_folder_of_an_earlier_version_loads(tmp_path):
         "connected",
         "club",
     ]
-
-
-def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
-    found = popular.to_networkx()
-    assert [found.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
-    assert "popularity" not in replace(popular, popularity=None).to_networkx().nodes["34"]
-    popular.export(tmp_path / "club.graphml", "graphml")
-    popular.export(tmp_path / "club.gexf", "gexf")
-    for read in (nx.read_graphml(tmp_path / "club.graphml"), nx.read_gexf(tmp_path / "club.gexf")):
-        assert [
-            read.nodes[node]["popularity"] for node in popular.ids
-        ] == popular.popularity.tolist()
-    popular.export(tmp_path / "nodes.csv", "csv")
-    metadata = pd.read_csv(tmp_path / "nodes.csv")
-    np.testing.assert_allclose(metadata["popularity"], popular.popularity, rtol=1e-15)
 
 
 def test_a_record_of_an_earlier_version_has_none(popular):

@@ -80,23 +80,7 @@ def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
     assert violated == sorted(violated)
 
 
-def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batches(monkeypatch):
-    batches, embed_many = [], execution.embed_many
-
-    def counted(graph, configs, *arguments, **options):
-        batches.append(len(configs))
-        return embed_many(graph, configs, *arguments, **options)
-
-    monkeypatch.setattr(execution, "embed_many", counted)
-    together = uh.select(CLUB, dim=2, iterations=48, quiet=True)
-    assert batches == [4]
-    batches.clear()
-    monkeypatch.setattr(
-        "ultrahyperbolic.training.train.has_memory", lambda problem, configs, _: len(configs) < 3
-    )
-    apart = uh.select(CLUB, dim=2, iterations=48, quiet=True)
-    assert batches == [2, 2]
-    assert [row.to_json() for row in apart.rows] == [row.to_json() for row in together.rows]
+def test_what_does_not_fit_into_memory_is_told(monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
     with pytest.raises(MemoryError):
         uh.select(CLUB, dim=2, iterations=48, quiet=True)
@@ -139,7 +123,8 @@ def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
         limits.append(options["time_limit"])
         return embed_many(*arguments, **options)
 
-    monkeypatch.setattr(execution, "embed_many", look)
+    for module in (execution, MODULE):
+        monkeypatch.setattr(module, "embed_many", look)
     uh.embed(CLUB, dim=2, iterations=16, time_limit=8000.0, quiet=True)
     assert limits == [pytest.approx(2000.0, rel=0.01), 8000.0], "and half of that for its measures"
 

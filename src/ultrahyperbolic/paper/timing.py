@@ -52,37 +52,30 @@ def _club(figures: Figures, repeats: int) -> list[str]:
     """The karate club: the compiled loop and the torch reference, each on one thread."""
     graph = datasets.karate()
     figures |= {f"published_{key}_seconds": seconds for key, (_, seconds) in PUBLISHED.items()}
-    backends: dict[str, tuple[Backend, int, int]] = {
-        "": ("numba", ITERATIONS, repeats),
-        "_reference": ("reference", _REFERENCE_ITERATIONS, 1),
+    ways: dict[str, tuple[Optimizer, Backend, int, int]] = {
+        "chi": ("descent", "numba", ITERATIONS, repeats),
+        "chi_reference": ("descent", "reference", _REFERENCE_ITERATIONS, 1),
+        "phi_reference": ("phi", "reference", _REFERENCE_ITERATIONS, 1),
     }
-    ways: tuple[tuple[str, str, Optimizer], ...] = (("χ", "chi", "descent"), ("φ", "phi", "phi"))
-    for _, name, way in ways:
+    for name, (way, backend, iterations, times) in ways.items():
         config = configured(settings(weighted=True, q=1), p=3, q=1, optimizer=way)
-        for suffix, (backend, iterations, times) in backends.items():
-            engine = make_engine(problem_of(graph, [config]), Machine(backend=backend, threads=1))
-            found = min(_seconds(engine, graph, config, iterations) for _ in range(times))
-            figures[f"{name}{suffix}_seconds"] = found * ITERATIONS / iterations
-    figures["phi_over_chi"] = figures["phi_seconds"] / figures["chi_seconds"]
+        engine = make_engine(problem_of(graph, [config]), Machine(backend=backend, threads=1))
+        seconds = min(_seconds(engine, graph, config, iterations) for _ in range(times))
+        figures[f"{name}_seconds"] = seconds * ITERATIONS / iterations
+    figures["phi_over_chi"] = figures["phi_reference_seconds"] / figures["chi_reference_seconds"]
     figures["published_phi_over_chi"] = 165.0 / 182.0
     of_torch = f"torch reference (from {_REFERENCE_ITERATIONS} iterations)"
     return [
         "10,000 iterations on the weighted karate club, Q^{3,1}, float64, one thread of this "
-        "machine "
-        f"({platform.machine()}, {os.cpu_count()} cores):",
+        f"machine ({platform.machine()}, {os.cpu_count()} cores):",
         "",
         *head_of("", "seconds"),
         *(f"| paper: {label} | {seconds:.0f} |" for label, seconds in PUBLISHED.values()),
-        *(
-            f"| {sign}, compiled loop | {figures[f'{name}_seconds']:.2f} |"
-            for sign, name, _ in ways
-        ),
-        *(
-            f"| {sign}, {of_torch} | {figures[f'{name}_reference_seconds']:.1f} |"
-            for sign, name, _ in ways
-        ),
+        f"| χ, compiled loop | {figures['chi_seconds']:.2f} |",
+        f"| χ, {of_torch} | {figures['chi_reference_seconds']:.1f} |",
+        f"| φ, {of_torch} | {figures['phi_reference_seconds']:.1f} |",
         "",
-        f"φ takes {figures['phi_over_chi']:.2f} of the time of χ here, {165 / 182:.2f} in the "
+        f"φ takes {figures['phi_over_chi']:.2f} of the time of χ in torch, {165 / 182:.2f} in the "
         "paper.",
     ]
 

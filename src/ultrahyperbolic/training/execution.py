@@ -23,15 +23,7 @@ from .inputs import Choice, UsualGeometry
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
-from .train import (
-    batches,
-    best_of,
-    check_memory,
-    embed_many,
-    graph_record,
-    measured,
-    problem_of,
-)
+from .train import best_of, check_memory, embed_many, graph_record, measured, problem_of
 
 log = logging.getLogger("ultrahyperbolic")
 # The share of a time limit that is kept for measures and the report.
@@ -46,9 +38,9 @@ class Execution:
     made.
 
     `prepare` says what will be trained, and `train` trains; between them a caller may make a
-    folder, or write down what is about to happen. Where the geometry was left open, `train_all`
-    trains each that can be chosen, and `choose` goes on with one of them. A time limit counts from
-    ``began``, by the monotonic clock, and includes what follows the training.
+    folder, or write down what is about to happen. Where the geometry was left open, `choose` goes
+    on with one of them. A time limit counts from ``began``, by the monotonic clock, and includes
+    what follows the training.
     """
 
     def __init__(
@@ -155,7 +147,7 @@ class Execution:
                 f"{n:,} nodes have too many pairs to look at all: training on parts of them "
                 f"(backend {machine.backend})"
             )
-        interrupted: Interrupted | None = None
+        interrupted = False
         try:
             embeddings = embed_many(
                 self.graph,
@@ -171,28 +163,23 @@ class Execution:
                 asked=asked,
             )
         except Interrupted as error:
-            embeddings, interrupted = error.embeddings, error
+            embeddings, interrupted = error.embeddings, True
         best = best_of(embeddings)
         best = best.with_record(self._as_asked(best.record))
-        if interrupted is not None:
-            raise Interrupted(str(interrupted).replace("embeddings", "embedding"), embedding=best)
-        if not measures:
-            return best
         try:
-            return measured(
-                self.graph, best, quiet=self.quiet, device=machine.device, seconds=self.measuring
-            )
+            if measures and not interrupted:
+                limit = self.measuring
+                best = measured(
+                    self.graph, best, quiet=self.quiet, device=machine.device, seconds=limit
+                )
         except KeyboardInterrupt:
-            raise Interrupted("while measuring; the points: .embedding", embedding=best) from None
-
-    def train_all(self) -> list[Embedding]:
-        """The embedding of every training, not measured, in batches that fit into memory."""
-        limit, trained = self.plan.asked["time_limit"], list[Embedding]()
-        while configs := self.configs[len(trained) :]:  # each batch has what memory is free then
-            batch = batches(self.graph, configs, self.machine)[0]
-            share = None if limit is None else limit * len(batch) / len(self.configs)
-            trained += embed_many(self.graph, batch, self.machine, measures=False, time_limit=share)
-        return trained
+            interrupted = True
+        if interrupted:
+            performed = 0 if best.record.result is None else best.record.result.iterations
+            raise Interrupted(
+                f"after {performed} iterations; the best points so far: .embedding", embedding=best
+            )
+        return best
 
     @property
     def measuring(self) -> float | None:

@@ -35,7 +35,7 @@ from .method import score, usual_iterations
 from .plan import Plan
 from .selection import Row, Selection
 from .start import SpectralStart
-from .train import with_pair_measures
+from .train import embed_many, with_pair_measures
 
 log = logging.getLogger(__name__)
 
@@ -157,11 +157,13 @@ def compare(
                 if number and left <= 0.0:
                     break
                 limit = max(0.5 * left / (seeds - number), 1e-3)  # the other half is for measures
-            asked = complete({**kept, "iterations": length, "seed": start, "time_limit": limit})
+            asked = complete({**kept, "iterations": length, "seed": start})
             trained_on = graph if split is None else split.graph
             trial = Execution(Plan(where, asked), trained_on)
             try:
-                embeddings = trial.train_all()
+                embeddings = embed_many(
+                    trained_on, trial.configs, trial.machine, measures=False, time_limit=limit
+                )
             except Interrupted:
                 raise KeyboardInterrupt from None  # half a comparison is none
             for row, embedding in zip(rows, embeddings, strict=True):

@@ -23,7 +23,7 @@ from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem, check_directed
 from ..engines.callbacks import START
 from ..engines.communicator import versions
-from ..engines.memory import explaining_shortage, fits, require_memory
+from ..engines.memory import explaining_shortage, require_memory
 from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs
 from ..graph import Graph
@@ -90,23 +90,6 @@ def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: M
     free.
     """
     require_memory(problem, machine, _start_bytes(problem, configs))
-
-
-def has_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> bool:
-    """Whether there is memory for the trainings on a resolved machine."""
-    return fits(problem, machine, _start_bytes(problem, configs))
-
-
-def batches(
-    graph: Graph, configs: list[TrainingConfig], machine: Machine
-) -> list[list[TrainingConfig]]:
-    """The trainings in batches for which there is memory on a resolved machine; one that has none
-    is a batch itself.
-    """
-    if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, machine):
-        return [configs]
-    half = len(configs) // 2
-    return [*batches(graph, configs[:half], machine), *batches(graph, configs[half:], machine)]
 
 
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
