@@ -23,7 +23,7 @@ MEASURES: dict[str, tuple[str, bool | None]] = {
     "memory": (".0f", False),
 }
 COSTS = ("cpu", "memory")
-COST_GRAPHS = ("lesmis", "celegans", "airports", "nips")
+COST_GRAPHS = ("lesmis", "airports", "nips")
 NEAR = 0.005
 FIRST_OF = 10
 TIMES_WEMBED = 4.0
