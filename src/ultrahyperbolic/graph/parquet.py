@@ -96,10 +96,13 @@ class CheckedParquet:
                 if "Not yet implemented" not in str(error):
                     raise
                 # Texts may repeat the beginning of the one before.
-                return max(file.metadata.row_group(group).total_byte_size, 1)
+                size: int = file.metadata.row_group(group).total_byte_size
+                return max(size, 1)
         columns = () if first is None else first.columns
-        lengths = [pc.max(pc.binary_length(column.dictionary)).as_py() for column in columns]
-        return max([1, *filter(None, lengths)])
+        longest = 1
+        for column in columns:
+            longest = max(longest, pc.max(pc.binary_length(column.dictionary)).as_py() or 0)
+        return longest
 
     def _damage(self) -> AbstractContextManager[None]:
         passed = FileNotFoundError, IsADirectoryError, PermissionError

@@ -23,7 +23,9 @@ def number_ends(first: pa.ChunkedArray, second: pa.ChunkedArray) -> tuple[Ints, 
     both = pa.chunked_array([*first.chunks, *second.chunks], first.type)
     if not len(both):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), pa.array([], pa.string())
-    both = both.dictionary_encode().unify_dictionaries()
+    # Chunks that are encoded together share their dictionary; those of a text file do not.
+    is_encoded = pa.types.is_dictionary(both.type)
+    both = both.unify_dictionaries() if is_encoded else both.dictionary_encode()
     ids = both.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in both.chunks]).reshape(2, -1)
     appearance = np.empty(len(ids), dtype=np.int64)

@@ -74,7 +74,8 @@ def read_rows(
     *,
     skip_bad: bool = False,
 ) -> tuple[pa.Table, list[int], list[int]]:
-    """The columns, the lines of the rows and those of rows that are left out, read by Python: slow.
+    """The columns, and with ``skip_bad`` the lines of the rows and those of rows that are left out:
+    read by Python, which is slow.
 
     With ``skip_bad`` a row must be on one line; without it, the first that is not as the others is
     refused.
@@ -87,11 +88,12 @@ def read_rows(
         for line, row in islice(rows, int(dialect.header is not None), None):
             if not skip_bad:
                 _check_row(dialect, line, row, ids, weight)
-            elif not _is_good(dialect, row, ids, weight):
+                yield row
+            elif _is_good(dialect, row, ids, weight):
+                lines.append(line)
+                yield row
+            else:
                 bad.append(line)
-                continue
-            lines.append(line)
-            yield row
 
     rows = good_rows()
     kinds = {str(k): pa.string() for k in ids}
