@@ -20,6 +20,7 @@ from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.inputs import Choice
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.select import Row, prior
+from ultrahyperbolic.training.start import start_bytes
 
 # The module, whose name the function of the same name hides.
 MODULE = import_module("ultrahyperbolic.training.select")
@@ -142,7 +143,7 @@ def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
 @pytest.fixture
 def too_many(monkeypatch):
     """A graph with too many pairs to look at all, by limits that are low."""
-    for module in ("registry", "numba.engine", "memory"):
+    for module in ("registry", "numba.engine"):
         monkeypatch.setattr(f"ultrahyperbolic.engines.{module}.EXACT_NODES", 100)
     for module in (MODULE, train):
         monkeypatch.setattr(module, "SAMPLED_NODES", 100)
@@ -192,7 +193,7 @@ def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batche
         club, [TrainingConfig(2, 0, iterations=8, popularity=True, centrality=1.0)] * 2
     )
     place = plan.resolve(Machine(), club.n_nodes)
-    room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)]))
+    room = memory.estimate(problem, place, start_bytes(34, problem.pairs.n_edges))
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
     monkeypatch.setattr(
         execution,
