@@ -61,9 +61,6 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 GOAL_IS_IGNORED = (
     "goal no longer changes anything: there is one map for all purposes now, so leave it out"
 )
-TENSORBOARD_IS_GONE = (
-    "tensorboard is gone: in Python, a callback can write what you want to see (docs/training.md)"
-)
 
 
 class Option(NamedTuple):
@@ -174,15 +171,6 @@ class Options(Compared, total=False):
             "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000, 8,2 above 200,000.",
             metavar="P,Q",
             common=True,
-        ),
-    ]
-    product: Annotated[
-        str | Any | None,
-        _geometry(
-            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, "
-            "and for at most 10,000 "
-            "nodes.",
-            metavar="PARTS",
         ),
     ]
     seeds: Annotated[
@@ -296,8 +284,6 @@ def complete(given: Mapping[str, Any]) -> Options:
     """All options, with the default where one was not given; ``TypeError`` for a name that is no
     option.
     """
-    if "tensorboard" in given:
-        raise TypeError(TENSORBOARD_IS_GONE)
     if unknown := sorted(set(given) - set(OPTIONS)):
         raise TypeError(f"there is no option {unknown[0]!r}; the options are {', '.join(OPTIONS)}")
     defaults = {name: declared.option.default for name, declared in OPTIONS.items()}
@@ -359,8 +345,6 @@ def _in_words(declared: Declared) -> str:
         if get_origin(part) is tuple and float in get_args(part)
         else "(int, int)"
         if get_origin(part) is tuple
-        else "Product"
-        if part is Any
         else part.__name__
         for part in declared.members
         if part not in (object, type(None))

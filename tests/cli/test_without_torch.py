@@ -16,7 +16,7 @@ import pytest
 import ultrahyperbolic as uh
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = ("README.md", "docs/start.md", "docs/ten-tasks.md")
+PAGES = ("README.md", "docs/start.md")
 # No torch, as in an environment that does not have it; and every command of the lines of standard
 # input.
 SCRIPT = """
@@ -62,7 +62,6 @@ report club
 REFUSED = """
 embed karate -o a --device cuda
 embed karate -o b --backend reference
-embed karate -o c --product 2,1+2,0
 reproduce table1
 """
 
