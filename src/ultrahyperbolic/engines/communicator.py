@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import metadata
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..arrays import Floats
 from ..lazy import dist, installed
@@ -89,9 +89,9 @@ class _Joined(Communicator):
         yield
         self.idle = True
 
-    def hear(self) -> tuple[Any, ...]:
+    def hear(self) -> tuple[object, ...]:
         """What the first process tells."""
-        messages: list[tuple[Any, ...]] = [()]
+        messages: list[tuple[object, ...]] = [()]
         with _connection():
             dist.broadcast_object_list(messages, group=self._messages)
         return messages[0]
@@ -180,7 +180,7 @@ def help_first(make: Callable[..., Engine]) -> int:
                 elif name == "nearby":
                     does["look"] = engine.nearby()
                 else:
-                    does[name](*arguments)
+                    does[str(name)](*arguments)
         return 0
     except (ConnectionLostError, ProcessesError):
         return 1  # the first process says why

@@ -46,7 +46,7 @@ def estimate(problem: Problem, machine: Machine, start: int = 0) -> int:
         each = _PER_PAIR + _PER_PAIR_AND_COORDINATE * max(problem.widths)
         numbers += each * n * (n - 1) // 2
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return (_LIBRARIES + max(8 * numbers, start)) * processes
+    return (_LIBRARIES + 8 * numbers + start) * processes
 
 
 def fits(problem: Problem, machine: Machine, start: int = 0) -> bool:
