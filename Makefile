@@ -9,7 +9,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTHONS ?= $(PYTHON)
 
-.PHONY: setup demo test test-machines test-all mutants lint audit bench docs measure-docs snippets dist clean
+.PHONY: setup demo test test-machines test-all mutants lint words audit bench docs measure-docs snippets dist clean
 
 setup: $(READY)
 
@@ -32,8 +32,15 @@ demo: $(BASE_READY)
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-lint: $(READY)
+lint: $(READY) words
 	$(LINT)
+
+# README and docs are read in an hour: new words take the place of others.
+WORDS := 25000
+
+words:
+	@count=$$(cat README.md docs/*.md | wc -w); echo "$$count words in README.md and docs, of $(WORDS)"; \
+	test $$count -le $(WORDS)
 
 # Lint and types are checked beside the tests, and say so after them. Files of tests stay whole, so that what they share is
 # made once; they need Python's cached byte code, since they start many processes.

@@ -225,11 +225,6 @@ NUMBERS = [
                 "epsilon must be a finite positive number, got nan",
             ),
             (
-                lambda N=N: N.homothety(N.origin(4), "x"),
-                TypeError,
-                "beta must be a number, got 'x'",
-            ),
-            (
                 lambda N=N: N.origin(2.5),
                 ValueError,
                 "size must be non-negative integers, got (2.5,)",
@@ -278,6 +273,7 @@ NUMBERS = [
         )
     ),
     (lambda: M.homothety(x, 1.0), ValueError, "beta must be finite and negative, got 1.0"),
+    (lambda: S.homothety(S.origin(4), "x"), TypeError, "beta must be a number, got 'x'"),
     (
         lambda: S.homothety(S.origin(), -1.0),
         ValueError,

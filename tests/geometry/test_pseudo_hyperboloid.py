@@ -414,6 +414,8 @@ def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:
+        if not hasattr(M, name):
+            continue  # of curved spaces alone
         torch._dynamo.reset()
         method = getattr(M, name)
         compiled = torch.compile(method, backend="eager", fullgraph=True)
@@ -426,7 +428,7 @@ def test_everything_maps_with_vmap(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:
-        if name == "cdist":
+        if name == "cdist" or not hasattr(M, name):
             continue
         method = getattr(M, name)
         given = [arguments[letter] for letter in letters]

@@ -261,7 +261,6 @@ def test_a_sparse_gradient_that_is_not_finite_is_named_by_its_row(generator):
 
 
 def test_a_step_that_overflows_is_an_error_that_names_the_points(generator):
-    """Small parameters move together: the one that cannot is named."""
     M = PseudoHyperboloid(3, 1)
     params = [(name, ManifoldParameter(M.random(3, generator=generator), M)) for name in "ab"]
     optimizer = PseudoRiemannianSGD(params, lr=1e-2)

@@ -19,6 +19,38 @@ def adjacency():
     return uh.datasets.karate().adjacency()
 
 
+def test_fit_transform_dense_and_sparse():
+    model = uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=50, random_state=0)
+    features = model.fit_transform(adjacency().toarray())
+    points = model.embedding_
+    assert points.shape == (34, 5)
+    assert np.array_equal(features, model.result_.features(256))
+    assert model.delta_.shape == (34,)
+    assert model.n_features_in_ == 34
+    assert model.loss_ > 0
+    again = clone(model).fit(scipy.sparse.csr_array(adjacency()))
+    assert np.array_equal(points, again.embedding_)
+    assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
+    model.set_params(popularity=True).fit(adjacency())
+    assert model.result_.popularity.any()
+
+
+def test_parameters_and_errors():
+    model = uh.UltrahyperbolicEmbedding().set_params(p=2, q=2)
+    assert model.get_params()["p"] == 2
+    with pytest.raises(ValueError, match="square"):
+        model.fit(np.ones((3, 4)))
+    with pytest.raises(ValueError, match="Negative values in data"):
+        model.fit(-adjacency().toarray())
+
+
+PART = (
+    "the fitted graph has points of its own; a part of it, or its nodes in another order, are new "
+    "nodes"
+)
+EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order_invariance": PART}
+
+
 @parametrize_with_checks(
     [uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED,

@@ -364,10 +364,11 @@ class Manifold(Primitives):
         return _apply(vectors, values.abs().sqrt() * _apply(vectors.mT, z))
 
     def _spectrum(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Eigenvalues [..., d] and eigenvectors of P_x; but for ``dim`` of them, of the normal
-        space, they are 0.
+        """Eigenvalues [..., d] and eigenvectors of P_x, 0 for those of the normal space.
+
+        They are constants for autograd: where eigenvalues coincide they have no derivatives.
         """
-        values, vectors = torch.linalg.eigh(self.preconditioner(x))
+        values, vectors = torch.linalg.eigh(self.preconditioner(x).detach())
         normal = values.abs().argsort(-1)[..., : self.ambient_dim - self.dim]
         return values.scatter(-1, normal, 0.0), vectors
 

@@ -104,20 +104,17 @@ class ManifoldOptimizer(Optimizer, ABC):
         stepped: list[Stepped] = []
         plains: list[dict[Tensor, Tensor]] = []
         for group in self.param_groups:
-            points: dict[int, tuple[Manifold, list[Tensor]]] = {}
             plain: dict[Tensor, Tensor] = {}
             for param in group["params"]:
                 manifold = _manifold(param, group)
                 if manifold is not None and param.grad is not None:
-                    points.setdefault(id(manifold), (manifold, []))[1].append(param)
+                    stepped.append(step_points(param, self.state, self._settings(group, manifold)))
                 elif manifold is None and (slope := slopes.get(param)) is not None:
                     plain[param] = (
                         slope if param.grad is None else param.grad + slope.to(param.grad)
                     )
                 elif manifold is None and param.grad is not None:
                     plain[param] = param.grad
-            for manifold, params in points.values():
-                stepped += step_points(params, self.state, self._settings(group, manifold))
             plains.append(plain)
         self._require_finite(stepped, plains)
         for group, plain in zip(self.param_groups, plains, strict=True):
@@ -157,15 +154,7 @@ class ManifoldOptimizer(Optimizer, ABC):
                     raise FloatingPointError(
                         f"{check.reason}; the parameter has shape {tuple(param.shape)}"
                     )
-        step = next(step for step in stepped if not step.finite.all())
-        over = step.params[0]
-        if len(step.params) > 1:
-            parts = torch.split(
-                step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params]
-            )
-            over = next(
-                param for param, part in zip(step.params, parts, strict=True) if not part.all()
-            )
+        over = next(step.param for step in stepped if not step.finite.all())
         name = next(name for name, param in named if param is over)
         raise FloatingPointError(
             f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is "

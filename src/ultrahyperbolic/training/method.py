@@ -1,6 +1,6 @@
 """What a training does that nobody has tuned: how hot it is, how far points move, and how it ends.
 
-Everything is in units of the radius √|β|; ``docs/optimisation.md`` tells how it was found.
+Everything is in units of the radius √|β|; ``docs/training.md`` describes it.
 """
 
 from __future__ import annotations

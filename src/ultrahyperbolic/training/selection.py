@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
-from ..graph.base import html_table
+from ..graph.markup import html_table
 from ..options import By as By
 from ..spaces import Geometry
 
