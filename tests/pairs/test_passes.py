@@ -112,7 +112,7 @@ def test_equal_distances(share, backend):
 
 
 def test_both_passes_find_the_same(space):
-    points, edges = spread_points(space, 300, seed=3).numpy(), random_edges(300)
+    points, edges = spread_points(space, 300, seed=3).numpy(), random_edges(300, 0.5)
     thresholds = lengths_of(points, space, edges, **NUMBA)
     compiled = rows_of(points, space, edges, 6, thresholds, **NUMBA)
     torch_rows = rows_of(points, space, edges, 6, thresholds, backend="reference")

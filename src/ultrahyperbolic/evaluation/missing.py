@@ -34,7 +34,7 @@ _SOME_NODES = 500  # of larger graphs the pairs of these, half of them with stro
 _HUB = 500  # a node with more ties does not make those that it ties near to each other
 _KEPT = 40_000  # pairs that a round keeps: they bound the memory
 _AT_ONCE = 1 << 20  # numbers that are computed at once: they bound the memory
-_FIRST, _WIDER = 80, 1.5  # pairs of the first step of chances; each further one is wider
+_FIRST, _WIDER = 60, 1.5  # pairs of the first step of chances; each further one is wider
 _ODDS = 10.0  # how much likelier it is that a tenth of the ties is missing than that none is
 _LISTED = 100  # up to how many suggestions the share of right ones is known
 

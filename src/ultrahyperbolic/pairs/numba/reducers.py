@@ -34,6 +34,8 @@ from .portable import inner, jit
 _TILE = 256
 # Pairs of a block of rows: some milliseconds of work.
 _BLOCK_PAIRS = 1 << 20
+# Neighbours of a node up to which counting the row once for each beats sorting the row into them.
+_FEW = 64
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
 
@@ -208,14 +210,20 @@ def _nearest(values, i, indices, distances):
 
 
 @inner
-def _tally(values, i, grid, histogram):
-    """Add the values above limit t - 1 and not above t to histogram[t]; that of node i is left
-    out.
-    """
+def _count_up_to(values, limit):
+    count = 0
+    for j in range(len(values)):
+        count += values[j] <= limit
+    return count
+
+
+@inner
+def _tally(values, grid, histogram):
+    """Add the values above limit t - 1 and not above t to histogram[t]; NaN is none."""
     limits, low, rate, starts = grid
     cells = len(starts) - 2
     for j in range(len(values)):
-        if j == i or not values[j] <= limits[-1]:
+        if not values[j] <= limits[-1]:
             continue
         place = (values[j] - low) * rate
         cell = cells if place >= cells else int(place) if place > 0.0 else 0
@@ -259,14 +267,18 @@ def _reduce_rows(
         farthest[i] = largest
         if indices.shape[1] > 0:
             _nearest(values, i, indices[i], distances[i])
+        values[i] = np.nan
         here, end = offsets[i], offsets[i + 1]
-        if here < end:
+        if end - here <= _FEW:
+            for e in range(here, end):
+                at_most[e] = _count_up_to(values, limits[e])
+        else:
             whole[1] = end - here
-            _tally(values, i, (limits[here:end], 0.0, 0.0, whole), at_most[here:end])
+            _tally(values, (limits[here:end], 0.0, 0.0, whole), at_most[here:end])
             for e in range(here + 1, end):
                 at_most[e] += at_most[e - 1]
         if len(grid[0]) > 0:
-            _tally(values[i + 1 :], -1, grid, histogram)
+            _tally(values[i + 1 :], grid, histogram)
 
 
 def _grid(limits: Floats) -> tuple[Floats, float, float, NDArray[np.int32]]:
