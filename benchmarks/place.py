@@ -44,10 +44,15 @@ def placed_again(graph: Graph, old: uh.Embedding, taken: Ints, kept: Ints) -> fl
     ends = zip(graph.edges[theirs].tolist(), graph.weights[theirs].tolist(), strict=True)
     ties = [(graph.ids[i], graph.ids[j], weight) for (i, j), weight in ends]
     new = old.transform(ties)
+    rows = [graph.index(node) for node in new.ids]
     points = np.empty((graph.n_nodes, old.points.shape[1]))
-    points[kept] = old.points
-    points[[graph.index(node) for node in new.ids]] = new.points
-    return recall(graph, uh.Embedding(graph.ids, points, old.manifold), taken)
+    popularity = np.zeros(graph.n_nodes)
+    points[kept], points[rows] = old.points, new.points
+    if old.popularity is not None and new.popularity is not None:
+        popularity[kept], popularity[rows] = old.popularity, new.popularity
+    return recall(
+        graph, uh.Embedding(graph.ids, points, old.manifold, popularity=popularity), taken
+    )
 
 
 def draw(graph: Graph, share: float, seed: int) -> tuple[Ints, Ints]:
@@ -68,8 +73,14 @@ def measure(graph: Graph, share: float, repeats: int) -> Figures:
     for seed in range(repeats):
         taken, kept = draw(graph, share, seed)
         smaller = without(graph, kept)
+        popularity = None if whole.popularity is None else whole.popularity[kept]
         out = uh.Embedding(
-            smaller.ids, whole.points[kept], whole.manifold, replace(whole.record), smaller
+            smaller.ids,
+            whole.points[kept],
+            whole.manifold,
+            replace(whole.record),
+            smaller,
+            popularity=popularity,
         )
         unseen = uh.embed(smaller, quiet=True)
         began = time.perf_counter()

@@ -90,11 +90,6 @@ def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations)
             assert {**a.run, "timing": None} == {**b.run, "timing": None}
 
 
-def test_the_runs_of_long_steps_are_taken_back():
-    (found,) = embed_many(KARATE, [THROWN_OFF], measures=False)
-    assert found.run["steps_back"] > 0
-
-
 def test_a_killed_training_goes_on_to_the_same_files(call, begun):
     call("embed karate -o undisturbed --iterations 400 --quiet")
     for until in (1, 150, 390):
@@ -166,19 +161,6 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
     assert limits[1] is None
     assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
     assert "This training is unfinished" not in Path("club/report.html").read_text()
-
-
-def test_time_may_run_out_again_and_again(call, out_of_time):
-    out_of_time(until=60)
-    spent = read_checkpoint(Path("club"))[0].seconds
-    said = json.loads(out_of_time("embed --resume club --time-limit 1000 --json", until=200).stdout)
-    words, limit = said["stopped"].removesuffix(" s").rsplit(maxsplit=1)
-    assert words == "reached the time limit of"
-    assert float(limit) == pytest.approx(spent + 1000, abs=0.02)
-    assert said["unfinished"]
-    assert 200 <= said["iterations"] < 400
-    said = json.loads(call("embed --resume club --time-limit 1000 --json").stdout)
-    assert (said["stopped"], said["unfinished"]) == ("reached 400 iterations", False)
 
 
 def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(

@@ -106,11 +106,3 @@ def test_strangers_are_refused(club):
         TypeError, match="continue_from must be an Embedding or the folder of one, got int"
     ):
         uh.embed(CLUB, continue_from=7, quiet=True)
-
-
-def test_given_points_are_needed():
-    config = TrainingConfig(p=3, q=3, start="given", iterations=5)
-    with pytest.raises(ValueError, match="continue from them again"):
-        uh.training.embed_many(CLUB, [config])
-    with pytest.raises(ValueError, match="starts from given points"):
-        config.starting_points(CLUB)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ultrahyperbolic as uh
-from ultrahyperbolic import Graph, GraphError
+from ultrahyperbolic import Graph
 from ultrahyperbolic.cli import app
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.graph.heights import flow, heights
@@ -148,27 +148,6 @@ def test_a_symmetric_graph_is_embedded_as_an_undirected_one():
     assert not found.heights.any()
     np.testing.assert_array_equal(found.points, plain.points)
     assert found.record.measures["map"] == plain.record.measures["map"]
-
-
-def test_directions_that_are_dropped_are_spoken_of(caplog):
-    graph = nx.DiGraph()
-    graph.add_weighted_edges_from(ADVICE)
-    uh.embed(graph, p=2, q=1, iterations=2)
-    assert "directed=True (--directed) keeps them" in caplog.text
-    with pytest.raises(GraphError, match="has no directions: make it with directed=True"):
-        uh.embed(Graph.from_edges(ADVICE), directed=True, **FEW)
-
-
-@pytest.mark.parametrize("option", ["--no-popularity", "--preset paper"])
-def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
-    found = CliRunner().invoke(
-        app, ["embed", "ties.csv", "--directed", "-o", "out", *option.split()]
-    )
-    assert found.exit_code != 0
-    assert found.stderr.splitlines()[-1].startswith("error: ")
-    assert "direct" in found.stderr.splitlines()[-1]
 
 
 def test_what_needs_directions_says_so():

@@ -91,14 +91,6 @@ def test_the_score_is_the_mean_of_neighbours_and_tie_order():
     )
 
 
-def test_nodes_have_popularity_unless_told_otherwise():
-    assert configure(KARATE)[0].popularity
-    assert not configure(KARATE, popularity=False)[0].popularity
-    large = ring(3000, 1)
-    plain, offset = (configure(large, popularity=given)[0].max_step[0] for given in (False, True))
-    assert plain / offset == pytest.approx(15 ** (1 / 2 - 1 / 6))
-
-
 def test_a_training_ends_when_it_has_converged_unless_told_otherwise():
     assert [config.stop for config in configure(KARATE)] == ["converged"]
     assert [config.stop for config in configure(KARATE, stop="iterations")] == ["iterations"]
@@ -147,12 +139,3 @@ def test_above_ten_thousand_nodes_the_start_is_hotter_and_less_of_the_cone_is_sm
     for flat in (TrainingConfig(p=4, q=0), TrainingConfig(p=0, q=4)):
         one, other = (recipe(flat, ring(n, 2)) for n in (200, 40_000))
         assert (one.temperature, one.epsilon) == (other.temperature, other.epsilon)
-
-
-def test_a_machine_without_a_finish_looks_at_more_pairs_in_half_of_the_descents():
-    graph = ring(30_000, 2)
-    whole = recipe(TrainingConfig(iterations=default_iterations(graph)), graph)
-    (alone,) = configure(graph, device="cpu")
-    assert alone.finish == 0.0 < whole.finish
-    assert alone.iterations == alone.descents == whole.descents / 2
-    assert alone.parts < whole.parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -40,23 +39,6 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
     assert abs(sampled.popularity.mean()) < 1e-4 * sampled.popularity.std()
     assert sampled.popularity.std() < 2.0 * whole.popularity.std()
     assert sampled.record.measures["map"] > whole.record.measures["map"] - 0.05
-
-
-@pytest.mark.parametrize(("p", "q"), [(2, 2), pytest.param(3, 0, marks=pytest.mark.slow)])
-def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q):
-    made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
-    config = replace(made, finish=0.5, popularity=True)
-    kept = []
-    (found,) = embed_many(
-        KARATE,
-        [config],
-        measures=False,
-        callbacks=[lambda now: kept.append(now.state.best_offsets.copy())],
-    )
-    finish = np.array(found.record.loss)[30:]
-    assert (np.diff(finish) <= 0.0).all()
-    assert finish[-1] < finish[0]
-    assert not np.array_equal(kept[-1], kept[-20])
 
 
 def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
@@ -107,14 +89,6 @@ def test_a_folder_of_an_earlier_version_loads(tmp_path):
         "connected",
         "club",
     ]
-
-
-def test_a_record_of_an_earlier_version_has_none(popular):
-    data = json.loads(json.dumps(popular.run["config"]))
-    del data["popularity"]
-    assert uh.TrainingConfig.from_json(data).popularity is False
-    with pytest.raises(ValueError, match="popularity must be True or False, got 'much'"):
-        uh.TrainingConfig(popularity="much")
 
 
 def test_every_distance_is_less_the_popularity_of_both(popular):
