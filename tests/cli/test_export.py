@@ -27,35 +27,25 @@ def test_every_format(call):
     ] == [3] * 34
     assert "projector_config.pbtxt" in call("export club --format projector -o p").stdout
     assert len(Path("p/metadata.tsv").read_text().splitlines()) == 35
-    assert call("export club --format graphml --graph karate").exit_code == 0
+    assert call("export club --format graphml").exit_code == 0
     assert uh.read_graph("club/graph.graphml") == uh.datasets.karate()
-    assert call("export club --format gexf --graph karate -o deep/g.gexf").exit_code == 0
+    assert call("export club --format gexf -o deep/g.gexf").exit_code == 0
     assert nx.read_gexf("deep/g.gexf").number_of_edges() == 78
     assert (
         uh.load("club").run["stopped"] == "reached 60 iterations"
     )  # the folder is an embedding still
 
 
-def test_the_graph_is_looked_for_where_it_was_read(call, refuse):
+def test_the_graph_is_in_the_folder(call):
     import pyarrow.parquet as pq
 
     Path("ties.csv").write_text("a,b,2\nb,c,1\nc,d,1\n")
     call("embed ties.csv --iterations 5 -o t --quiet")
+    Path("ties.csv").unlink()
     assert call("export t --format graphml").exit_code == 0
     assert uh.read_graph("t/graph.graphml").n_edges == 3
     call("export t --format atlas")
     assert pq.read_table("t/atlas.parquet")["strength"].to_pylist() == [2.0, 3.0, 2.0, 1.0]
-    Path("ties.csv").unlink()
-    assert (
-        refuse("export t --format gexf")
-        == "gexf needs the graph, and ties.csv is not here: give it with --graph"
-    )
-    result = call("export t --format atlas -o without.parquet")
-    assert result.stderr == (
-        "note: there are no labels and strengths, as ties.csv is not here: give the graph with "
-        "--graph\n"
-    )
-    assert "strength" not in pq.read_table("without.parquet").column_names
 
 
 @pytest.mark.usefixtures("club")
@@ -77,13 +67,9 @@ def test_what_was_changed_is_noted(call):
 
 @pytest.mark.usefixtures("club")
 def test_what_it_refuses(call, refuse):
-    assert refuse("export club --format gexf --unweighted") == (
-        "--unweighted says how a graph is read: name it with --graph"
-    )
     assert "'--format'" in refuse("export club")
     assert "'csv'" in refuse("export club --format csv")
     assert "no such folder" in refuse("export nowhere --format atlas")
-    assert "are not in club" in refuse("export club --format gexf --graph lesmis")
     call("export club --format atlas")
     assert "is there already" in refuse("export club --format atlas")
     assert call("export club --format atlas --overwrite").exit_code == 0

@@ -308,33 +308,46 @@ def test_evaluate_by_another_graph_says_so(call, club):
     assert "this is not the graph that was embedded" in result.stdout
 
 
-def test_evaluate_finds_the_graph_that_was_embedded(call, refuse, club, tmp_path, monkeypatch):
+def test_evaluate_needs_nothing_but_the_folder(call, refuse, club):
     assert call("evaluate", club).stdout == call("evaluate", club, "--graph", "karate").stdout
     Path("ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\ncid,dan,4\n")
     call("embed ties.csv -o club --iterations 5 --quiet --weight calls")
-    Path("elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    said = json.loads(call("evaluate ../club --json").stdout)
+    Path("ties.csv").unlink()
+    Path("club/run.json").unlink()
+    said = json.loads(call("evaluate club --json").stdout)
     assert (said["graph"], said["trained_on_it"]) == ("ties.csv", True)
-    assert said["measures"] == Embedding.load("../club").run["measures"]
-    assert refuse("evaluate ../club --weight calls").startswith("--weight says how a graph is read")
-    Path("../ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\n")
-    assert refuse("evaluate ../club") == (
-        "evaluate needs the graph, and ties.csv has changed since: give it with --graph"
-    )
+    assert said["measures"] == Embedding.load("club").run["measures"]
+    assert refuse("evaluate club --weight calls").startswith("--weight says how a graph is read")
+
+
+@pytest.fixture
+def of_version_0_2(tmp_path):
+    return shutil.copytree(Path(__file__).parents[1] / "embedding/folders/version_0_2", "old")
+
+
+@pytest.mark.usefixtures("call", "of_version_0_2")
+def test_a_folder_of_version_0_2_answers_what_needs_no_ties(call, refuse):
+    assert [row[1] for row in rows(call("rank old").stdout)[1:]] == list("cmvjx")
+    assert "ranked by delta, as the folder does not hold the graph" in call("rank old").stderr
+    assert call("neighbors old c").stdout.splitlines()[0].split() == ["node", "distance"]
+    assert call("plot old").exit_code == call("cluster old --by map").exit_code == 0
+    assert "the report shows no ties" in call("report old").stderr
+    for words in ("evaluate old", "suggest old", "cluster old", "export old --format gexf"):
+        assert refuse(words) == (
+            "old holds no ties, as version 0.2 kept none: embed the graph again"
+        )
+    Path("ties.csv").write_text("v,j,3\nv,c,9\nj,m,1\nc,m,4\nm,x,2\n")
+    said = json.loads(call("evaluate old --graph ties.csv --json").stdout)
+    assert said["trained_on_it"]
+    Path("new.csv").write_text("new,m,1\n")
+    placed = call("place old new.csv -o placed")
+    assert "note: placed by the new ties alone" in placed.stderr
+    assert placed.exit_code == 0
 
 
 def test_evaluate_refuses_nodes_that_were_not_embedded(refuse, club):
     Path("other.txt").write_text("1 2 1\n3 99 2\n")
     assert refuse("evaluate", club, "--graph", "other.txt").endswith("such as '99'")
-
-
-def test_evaluate_without_a_record(call, club):
-    shutil.copytree(club, "club")
-    Path("club/run.json").unlink()
-    said = json.loads(call("evaluate club --graph karate --json").stdout)
-    assert said["trained_on_it"] is None
-    assert said["measures"] == Embedding.load(club).run["measures"]
 
 
 def test_datasets(call, monkeypatch):

@@ -15,7 +15,7 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.files import read_json
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figures import last_loss
 from ultrahyperbolic.plot.pieces import losses_drawing
@@ -134,7 +134,7 @@ def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
 def test_the_command_tells_and_writes_what_is_finite(call, poison):
     poison(30, "points")
     result = call("embed karate -o club --iterations 600 --temperature 0.1 --checkpoint-every 0")
-    run = read_sealed_json(Path("club/run.json"))
+    run = read_json(Path("club/run.json"))
     assert result.exit_code == 0
     assert run["nonfinite"] == 1
     assert (

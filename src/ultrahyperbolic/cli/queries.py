@@ -27,19 +27,12 @@ from .output import (
     shown,
     write_csv,
 )
-from .sources import (
-    aligned,
-    check_folder,
-    check_unread,
-    find_again,
-    find_graph,
-    graph_of,
-    open_embedding,
-)
+from .sources import check_folder, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
+    from ..graph import Graph
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "centrality": "_centrality"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "delta_centrality", "spearman_all")
@@ -49,7 +42,7 @@ _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 _RankedBy = Literal["centrality", "delta", "height"]
 _ClusteredBy = Literal["graph", "map"]
-_MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
+_MEASURED_BY = "Another graph to measure by, a file or data set. Default: the embedded one."
 
 
 def rank(
@@ -226,7 +219,6 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
         return rows(text)
 
 
-@opt.reads_graph
 def cluster(
     context: typer.Context,
     folder: opt.Folder,
@@ -234,7 +226,6 @@ def cluster(
         _ClusteredBy,
         typer.Option("--by", help="Groups of strongly tied nodes, or of nodes near in the map."),
     ] = "graph",
-    graph: opt.EmbeddedGraph = None,
     keep: Annotated[
         bool,
         typer.Option(
@@ -243,8 +234,6 @@ def cluster(
     ] = True,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
 ) -> None:
     """Find communities: groups of nodes that are strongly tied.
 
@@ -262,22 +251,18 @@ def cluster(
     """
     import numpy as np
 
-    from ..evaluation import communities
     from .training import hold
 
     check_folder(folder)
     if keep:
         hold(context, folder)
     embedding = open_embedding(folder)
-    ties = embedding.ties
-    if by == "graph" and ties is None:
-        ties, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-        if ties is None:
-            raise Refused(f"cluster needs the graph, and {why}: pass --graph, or --by map")
+    if by == "graph":
+        graph_of(embedding, folder)
     with bar("clustering", show=not as_json):
-        groups = embedding.cluster("map") if by == "map" or ties is None else communities(ties)
+        groups = embedding.cluster(by)
     if keep:
-        _keep(embedding.with_attributes(cluster=groups), folder, graph, reading)
+        _keep(embedding.with_attributes(cluster=groups), folder)
     write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
     sizes = np.bincount(groups)
     if as_json:
@@ -295,7 +280,7 @@ def cluster(
     print_table(("cluster", "nodes", "most central"), rows, right=("cluster", "nodes"))
 
 
-def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading) -> None:
+def _keep(kept: Embedding, folder: Path) -> None:
     """Write the column into the folder, and the report again where there is one."""
     from ..embedding.store import REPORT
 
@@ -307,7 +292,7 @@ def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading
     from ..report import write_report
 
     try:
-        write_report(kept, folder, graph=graph_of(kept, folder, graph, reading, quiet=True)[0])
+        write_report(kept, folder)
     except (OSError, ImportError) as error:
         note(f"the report is not written again: {reason(error)}")
 
@@ -323,12 +308,11 @@ def evaluate(
 ) -> None:
     """Measure how well an embedding fits a graph.
 
-    The measures stand next to those of simple baselines. Without --graph,
-    the graph is the one that was embedded, read again from where embed found
-    it. A graph given with --graph is read as embed reads
-    it: weights are tie strengths unless you give --weights-are-distances.
-    All its nodes must be in the embedding. docs/measures.md explains the
-    measures.
+    The measures stand next to those of simple baselines. --graph names
+    another graph to measure by, such as ties that were held out. It is read
+    as embed reads it: weights are tie strengths unless you give
+    --weights-are-distances. All its nodes must be in the embedding.
+    docs/measures.md explains the measures.
 
     Examples:
       ultrahyperbolic evaluate club
@@ -338,13 +322,11 @@ def evaluate(
     context.with_resource(bar(f"evaluating {folder}", show=not as_json))
     embedding = open_embedding(folder)
     if graph is None:
-        check_unread(reading)
-        read, why = find_again(embedding.record, folder, quiet=as_json)
-        if read is None or why:
-            raise Refused(f"evaluate needs the graph, and {why}: give it with --graph")
+        _check_unread(reading)
+        read = data = graph_of(embedding, folder)
     else:
         read = find_graph(graph, reading, quiet=as_json)
-    data = aligned(read, embedding, folder)
+        data = _aligned(read, embedding, folder)
     measures = embedding.evaluate(data, progress=not as_json)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
@@ -359,6 +341,22 @@ def evaluate(
         print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
     _print_measures(measures)
+
+
+def _check_unread(options: opt.Reading) -> None:
+    """Refuse options of reading where ``--graph`` names nothing to read."""
+    if options:
+        option, value = next(iter(options.items()))
+        text = "unweighted" if option == "weight" and value is False else option.replace("_", "-")
+        raise Refused(f"--{text} says how a graph is read: name it with --graph")
+
+
+def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+    """The graph with the nodes of the embedding, in their order."""
+    if strangers := [node for node in graph.ids if not embedding.rows.has_id(node)]:
+        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
+        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
+    return graph.with_nodes(embedding.ids)
 
 
 def _print_measures(measures: dict[str, float]) -> None:

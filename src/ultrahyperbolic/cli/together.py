@@ -60,20 +60,14 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
 
 def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning", "a checkpoint"]:
     """What the same command has left in a folder, before torchrun started the processes again."""
-    from ..embedding.record import RunRecord
-    from ..embedding.store import RECORD
-    from ..files import read_sealed_json
+    from ..embedding.store import read_record
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
 
     if not was_restarted():
         return "nothing"
     begun = not (folder / CHECKPOINT).exists()
     try:
-        record = (
-            RunRecord.from_json(read_sealed_json(folder / RECORD))
-            if begun
-            else read_checkpoint(folder)[1]
-        )
+        record = read_record(folder) if begun else read_checkpoint(folder)[1]
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:

@@ -21,7 +21,7 @@ from ..checks import check_choice, check_count
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation import communities
-from ..files import Write, id_as_json, replace_files
+from ..files import Write, id_as_json, replace_file
 from ..graph import Graph
 from ..graph.ids import check_texts
 from ..plot.pieces import plane
@@ -94,7 +94,8 @@ def export(
         else:
             write = _graphml if format == "graphml" else _gexf
             contents = [_writer(write(embedding, graph, *_xml_names(embedding, graph)))]
-        replace_files(folder, dict(zip(names, contents, strict=True)))
+        for name, content in zip(names, contents, strict=True):
+            replace_file(folder / name, content)
     return Exported([folder / name for name in names], notes)
 
 
