@@ -452,19 +452,7 @@ class Embedding:
     def load(cls, folder: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; ``ValueError`` where the table is not what was written."""
         with store.naming_damage(Path(folder)):
-            saved = store.read(Path(folder))
-            embedding = cls(
-                saved.ids,
-                saved.points,
-                saved.geometry,
-                saved.record,
-                saved.graph,
-                popularity=saved.popularity,
-                labels=saved.labels,
-                attributes=saved.attributes,
-            )
-        # Where cached_property keeps them: the sums are not taken again.
-        vars(embedding).update(delta=saved.delta)
-        if saved.centrality is not None:
-            vars(embedding).update(centrality=saved.centrality)
+            arguments, computed = store.read(Path(folder))
+            embedding = cls(**arguments)
+        vars(embedding).update(computed)  # where cached_property keeps it
         return embedding

@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,12 @@ import numpy as np
 from .. import files
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..graph.attributes import Attributes, free_names
+from ..graph.attributes import free_names
 from ..graph.flow import Centrality
 from ..graph.ids import NodeIds
 from ..spaces import Geometry, described
 from . import earlier
-from .answers import Labels, label_texts
+from .answers import label_texts
 from .columns import column, from_numbers, from_texts, list_column
 from .record import GraphRecord, RunRecord
 
@@ -45,22 +44,6 @@ _SMALLEST_LIMIT = 16 << 20  # bytes that any file may unpack to
 _EXPANSION = 64  # times its size that a larger file may unpack to
 _BATCH_ROWS = 8192  # that are unpacked before they are counted
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, MemoryError)
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What a folder holds."""
-
-    ids: Sequence[Hashable]
-    points: Floats  # [n, d]
-    geometry: Geometry
-    record: RunRecord
-    delta: Floats  # [n]
-    popularity: Floats | None = None  # [n], where it was trained
-    labels: Labels | None = None
-    attributes: Attributes = field(default_factory=dict)
-    centrality: Centrality | None = None  # where the graph was known
-    graph: Graph | None = None  # folders of version 0.2 have none
 
 
 def save(folder: Path, table: pyarrow.Table, record: RunRecord) -> None:
@@ -138,13 +121,6 @@ def _copy_for_people(folder: Path) -> dict[str, Any]:
     return files.read_json(path) if path.exists() else {}
 
 
-def attribute_columns(names: Sequence[str], width: int) -> dict[str, str]:
-    """The column of the table in which each attribute is kept: its own name, unless the table of
-    points with ``width`` coordinates has that already.
-    """
-    return free_names(names, _OWN | {f"x{k}" for k in range(width)})
-
-
 def as_table(embedding: Embedding) -> pyarrow.Table:
     """One row per node, with its ties; the metadata describe the table and hold the record."""
     import pyarrow as pa
@@ -168,7 +144,7 @@ def as_table(embedding: Embedding) -> pyarrow.Table:
     columns |= {"delta": from_numbers(embedding.delta), "rank": from_numbers(embedding.rank)}
     if embedding.centrality is not None:
         columns |= dict(zip(_CENTRALITY, map(from_numbers, embedding.centrality), strict=True))
-    names = attribute_columns(list(embedding.attributes), embedding.points.shape[1])
+    names = free_names(list(embedding.attributes), _OWN | set(columns))
     for name, values in embedding.attributes.items():
         as_column = from_texts if values.dtype == object else from_numbers
         columns[names[name]] = as_column(values)
@@ -209,8 +185,10 @@ def _tie_columns(graph: Graph) -> dict[str, pyarrow.Array]:
     }
 
 
-def read(folder: Path) -> Saved:
-    """What `save` wrote, or an earlier version; to be called within `naming_damage`."""
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of the embedding that `save` wrote, or an earlier version, and what had been
+    computed of it; to be called within `naming_damage`.
+    """
     from pyarrow import parquet
 
     with open(folder / TABLE, "rb") as handle:
@@ -222,7 +200,7 @@ def read(folder: Path) -> Saved:
             parquet.ParquetFile(handle, read_dictionary=texts, page_checksum_verification=True),
             os.fstat(handle.fileno()).st_size,
         )
-    return _saved(about, table)
+    return _read(about, table)
 
 
 def _bounded(file: Any, size: int) -> pyarrow.Table:
@@ -257,7 +235,7 @@ def _description(metadata: Mapping[bytes, bytes], folder: Path) -> dict[str, Any
     return about
 
 
-def _saved(about: Mapping[str, Any], table: pyarrow.Table) -> Saved:
+def _read(about: Mapping[str, Any], table: pyarrow.Table) -> tuple[dict[str, Any], dict[str, Any]]:
     attributes = about["attributes"]
     if lost := set(about.get("columns", ())) - set(table.column_names):
         raise ValueError(f"the column {min(lost)} is missing")
@@ -285,45 +263,47 @@ def _saved(about: Mapping[str, Any], table: pyarrow.Table) -> Saved:
     if "label" in own:
         named = zip(ids, column(table, "label", "string"), strict=True)
         labels = {node: label for node, label in named if label}
-    saved = Saved(
-        ids=ids,
-        points=np.stack(
+    arguments: dict[str, Any] = {
+        "ids": ids,
+        "points": np.stack(
             [column(table, f"x{k}", "double") for k in range(geometry.ambient_dim)], axis=1
         ),
-        geometry=geometry,
-        record=RunRecord.from_json(about["record"]),
-        popularity=popularity,
-        labels=labels,
-        attributes={
-            str(name): column(table, as_saved, "string", "double", "int64")
-            for as_saved, name in attributes.items()
+        "manifold": geometry,
+        "record": RunRecord.from_json(about["record"]),
+        "popularity": popularity,
+        "labels": labels,
+        "attributes": {
+            str(name): column(table, kept_as, "string", "double", "int64")
+            for kept_as, name in attributes.items()
         },
-        delta=delta,
-    )
+    }
+    if about["directed"] is not None:
+        arguments["graph"] = _graph(about, table, arguments)
+    computed: dict[str, Any] = {"delta": delta}
     if own.issuperset(_CENTRALITY):
         values, errors = (column(table, name, "double") for name in _CENTRALITY)
-        saved = replace(saved, centrality=Centrality(values, errors))
-    return saved if about["directed"] is None else replace(saved, graph=_graph(about, table, saved))
+        computed["centrality"] = Centrality(values, errors)
+    return arguments, computed
 
 
-def _graph(about: Mapping[str, Any], table: pyarrow.Table, saved: Saved) -> Graph:
-    if "format" in about:
-        ends, weights = _ties_of(table)
-    else:
-        ends, weights = earlier.ties_of(table)
+def _graph(about: Mapping[str, Any], table: pyarrow.Table, arguments: Mapping[str, Any]) -> Graph:
+    ids, record = NodeIds(arguments["ids"]), arguments["record"].graph or GraphRecord()
+    ends, weights = _ties_of(table) if "format" in about else earlier.ties_of(table)
     directions = None
     if about["directed"]:
-        arcs = Graph.from_arrays(*ends.T, weights, ids=len(saved.ids), directed=True)
+        arcs = Graph.from_arrays(
+            ends[:, 0], ends[:, 1], weights, ids=len(ids), directed=True
+        )
         ends, weights, directions = arcs.edges, arcs.weights, arcs.directions
-    graph = saved.record.graph or GraphRecord()
+    attributes = {name: arguments["attributes"][name] for name in about["attributes_of_graph"]}
     return Graph(
-        NodeIds(saved.ids),
+        ids,
         ends,
         weights,
-        saved.labels,
-        graph.policies,
-        graph.source,
-        attributes={name: saved.attributes[name] for name in about["attributes_of_graph"]},
+        arguments["labels"],
+        record.policies,
+        record.source,
+        attributes=attributes,
         directions=directions,
     )
 
