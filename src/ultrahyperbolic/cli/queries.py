@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -32,7 +32,6 @@ from .sources import check_folder, find_graph, graph_of, open_embedding
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
-    from ..graph import Graph
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "centrality": "_centrality"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "delta_centrality", "spearman_all")
@@ -88,41 +87,21 @@ def rank(
     )
 
     saved = open_embedding(folder)
-    if by == "height":
-        _check_directed(saved, folder)
     by = by or ranked_by(saved)
     if by == "delta" and saved.centrality is None:
         note(
             "ranked by delta, as the folder does not hold the graph: embed it again to rank by "
             "centrality"
         )
-    with refusing(ValueError):
+    with refusing(ValueError, about=f"{folder}: "):
         table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
     words = {"intervals": INTERVALS} if "rank_low" in table else {}
     if as_json:
-        print_json(
-            {
-                "folder": str(folder),
-                "nodes": len(saved),
-                "by": by,
-                **words,
-                "ranking": json_rows(table),
-            }
-        )
+        about = {"folder": str(folder), "nodes": len(saved), "by": by, **words}
+        print_json({**about, "ranking": json_rows(table)})
         return
     score = score_column(saved, by)
-    own = {
-        "node",
-        "label",
-        "centrality",
-        "delta",
-        "rank",
-        "rank_low",
-        "rank_high",
-        score,
-        *OTHER_RANKS.values(),
-    }
     columns = {"rank": ranks_in_words(table), **names(table)}
     columns[by] = [number(cast("float", value)) for value in table[score]]
     columns |= {
@@ -130,7 +109,7 @@ def rank(
         for what, name in OTHER_RANKS.items()
         if name in table
     }
-    print_columns(columns | _others(table, own))
+    print_columns(columns | _attributes(table, saved, score))
     for text in words.values():
         print(f"in brackets: {text}")
 
@@ -167,9 +146,8 @@ def neighbors(
 
     saved = open_embedding(folder)
     row = find_row(saved.rows, node, folder)
-    if out is not None:
-        _check_directed(saved, folder)
-    table = nearest(saved, row, k, None if out is None else "out" if out else "in")
+    with refusing(ValueError, about=f"{folder}: "):
+        table = nearest(saved, row, k, None if out is None else "out" if out else "in")
     write_csv(csv_file, table)
     if as_json:
         found = saved.ids[row]
@@ -182,24 +160,19 @@ def neighbors(
     if "connected" in table:
         weights = zip(table["weight"], table["connected"], strict=True)
         columns["weight"] = [f"{weight:.6g}" if tied else "" for weight, tied in weights]
-    print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
+    print_columns(columns | _attributes(table, saved))
 
 
-def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
-    """The attributes in a table, as a terminal may see them."""
+def _attributes(table: Columns, embedding: Embedding, score: str = "") -> dict[str, list[str]]:
+    """The attributes of nodes, which are the last columns of a table, as a terminal may see them;
+    without the one that is the score.
+    """
     found = {}
-    for name, values in table.items():
-        if name not in own:
+    for name, values in list(table.items())[len(table) - len(embedding.attributes) :]:
+        if name != score:
             cells = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
-
-
-def _check_directed(saved: Embedding, folder: Path) -> None:
-    from ..embedding.answers import springs_of
-
-    if springs_of(saved) is None:
-        raise Refused(f"{folder}: the embedding has no directions: embed the graph with --directed")
 
 
 def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
@@ -319,44 +292,31 @@ def evaluate(
       ultrahyperbolic evaluate club --graph other_ties.tsv
       ultrahyperbolic evaluate out/karate --graph karate --json
     """
+    from ..graph import GraphError
+
     context.with_resource(bar(f"evaluating {folder}", show=not as_json))
     embedding = open_embedding(folder)
-    if graph is None:
-        _check_unread(reading)
-        read = data = graph_of(embedding, folder)
+    if graph is not None:
+        measured_by = find_graph(graph, reading, quiet=as_json)
+    elif reading:
+        raise Refused("without --graph no graph is read: leave out how to read it")
     else:
-        read = find_graph(graph, reading, quiet=as_json)
-        data = _aligned(read, embedding, folder)
-    measures = embedding.evaluate(data, progress=not as_json)
+        measured_by = graph_of(embedding, folder)
+    with refusing(GraphError, about=f"{measured_by.source}: "):
+        measures = embedding.evaluate(measured_by, progress=not as_json)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
-        same = None if trained is None else trained == read.fingerprint
-        source = read.source if graph is None else graph
+        same = None if trained is None else trained == measured_by.fingerprint
+        source = measured_by.source if graph is None else graph
         print_json(
             {"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures}
         )
         return
-    print(data.describe())
-    if trained is not None and trained != read.fingerprint:
+    print(measured_by.describe())
+    if trained is not None and trained != measured_by.fingerprint:
         print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
     _print_measures(measures)
-
-
-def _check_unread(options: opt.Reading) -> None:
-    """Refuse options of reading where ``--graph`` names nothing to read."""
-    if options:
-        option, value = next(iter(options.items()))
-        text = "unweighted" if option == "weight" and value is False else option.replace("_", "-")
-        raise Refused(f"--{text} says how a graph is read: name it with --graph")
-
-
-def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
-    """The graph with the nodes of the embedding, in their order."""
-    if strangers := [node for node in graph.ids if not embedding.rows.has_id(node)]:
-        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
-        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
-    return graph.with_nodes(embedding.ids)
 
 
 def _print_measures(measures: dict[str, float]) -> None:

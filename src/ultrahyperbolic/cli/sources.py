@@ -42,9 +42,8 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
             if graph.columns is not None:
                 note(str(graph.columns))
             for warning in said:
-                if (
-                    graph.columns is None or warning.category is not WeightGuess
-                ):  # the columns say it
+                is_said_of_columns = graph.columns is not None and warning.category is WeightGuess
+                if not is_said_of_columns:
                     note(str(warning.message))
         return graph
     if name in names():
@@ -144,30 +143,19 @@ def check_folder(folder: Path) -> None:
 
 
 def open_embedding(folder: Path) -> Embedding:
-    """The embedding of a folder, or one line that says what is wrong with it; what is doubtful is
-    said in notes.
-    """
+    """The embedding of a folder, or one line that says what is wrong with it."""
     from ..embedding.store import RECORD, TABLE
 
     check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(
             f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not "
-            "finish; "
-            f"embed --resume {folder} goes on with it"
+            f"finish; embed --resume {folder} goes on with it"
         )
-    with (
-        refusing(OSError, ValueError),
-        warnings.catch_warnings(record=True) as said,
-        bar(f"opening {folder}"),
-    ):
-        warnings.simplefilter("always")
+    with refusing(OSError, ValueError), bar(f"opening {folder}"):
         from ..embedding import Embedding
 
-        embedding = Embedding.load(folder)
-    for warning in said:
-        note(str(warning.message))
-    return embedding
+        return Embedding.load(folder)
 
 
 def datasets(as_json: opt.Json = False) -> None:
@@ -183,13 +171,15 @@ def datasets(as_json: opt.Json = False) -> None:
     """
     from ..datasets import available, names
 
-    found = {name: (line, available(name)) for name, line in names().items()}
+    rows = [
+        {"name": name, "description": line, "available": available(name)}
+        for name, line in names().items()
+    ]
     if as_json:
-        rows = [
-            {"name": name, "description": line, "available": here}
-            for name, (line, here) in found.items()
-        ]
         print_json({"datasets": rows})
         return
-    lines = [(name, "yes" if here else "no", line) for name, (line, here) in found.items()]
+    lines = [
+        (str(row["name"]), "yes" if row["available"] else "no", str(row["description"]))
+        for row in rows
+    ]
     print_table(("name", "here", "what it is"), lines)
