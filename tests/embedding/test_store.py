@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -310,13 +311,22 @@ def test_a_full_disk_leaves_the_earlier_embedding(club, tuples, tmp_path, size):
     assert contents(folder) == before
 
 
-def test_a_page_goes_with_its_points_and_stays_with_another_record(club, tmp_path):
+def test_a_page_goes_with_its_points(club, tmp_path):
     folder = club.save(tmp_path / "club")
     (folder / "report.html").touch()
-    club.with_record(uh.load(folder).record).save_record(folder)
-    assert (folder / "report.html").exists()
     club.save(folder, overwrite=True)
     assert not (folder / "report.html").exists()
+
+
+def test_another_record_leaves_what_is_there(club, tuples, tmp_path):
+    folder = club.with_attributes(cluster=range(34)).save(tmp_path / "club")
+    (folder / "report.html").touch()
+    club.with_record(replace(club.record, title="Mine")).save_record(folder)
+    assert (folder / "report.html").exists()
+    loaded = uh.load(folder)
+    assert (loaded.record.title, loaded.attributes["cluster"][33]) == ("Mine", 33)
+    with pytest.raises(FileExistsError, match="other points by now"):
+        tuples.save_record(folder)
 
 
 def test_ids_that_cannot_be_saved_are_refused_and_make_no_folder(tmp_path):

@@ -445,8 +445,14 @@ class Embedding:
         return path
 
     def save_record(self, folder: Path) -> None:
-        """Write another record into the folder in which these points are saved: a report stays."""
-        store.save(folder, store.as_table(self), self.record)
+        """Write the record into the folder in which these points are saved: all else there stays.
+
+        ``FileExistsError`` where other points were saved there since.
+        """
+        saved = type(self).load(folder)
+        if not np.array_equal(saved.points, self.points):
+            raise FileExistsError(f"{folder} holds other points by now")
+        store.save(folder, store.as_table(saved.with_record(self.record)), self.record)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:

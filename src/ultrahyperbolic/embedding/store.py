@@ -291,9 +291,7 @@ def _graph(about: Mapping[str, Any], table: pyarrow.Table, arguments: Mapping[st
     ends, weights = _ties_of(table) if "format" in about else earlier.ties_of(table)
     directions = None
     if about["directed"]:
-        arcs = Graph.from_arrays(
-            ends[:, 0], ends[:, 1], weights, ids=len(ids), directed=True
-        )
+        arcs = Graph.from_arrays(ends[:, 0], ends[:, 1], weights, ids=len(ids), directed=True)
         ends, weights, directions = arcs.edges, arcs.weights, arcs.directions
     attributes = {name: arguments["attributes"][name] for name in about["attributes_of_graph"]}
     return Graph(
