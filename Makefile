@@ -9,7 +9,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTHONS ?= $(PYTHON)
 
-.PHONY: setup demo test test-machines test-all mutants lint audit bench docs measure-docs snippets dist clean
+.PHONY: setup demo test test-machines test-all mutants lint words audit bench docs measure-docs snippets dist clean
 
 setup: $(READY)
 
@@ -32,8 +32,15 @@ demo: $(BASE_READY)
 
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-lint: $(READY)
+lint: $(READY) words
 	$(LINT)
+
+# README and docs are read in an hour: new words take the place of others.
+WORDS := 25000
+
+words:
+	@count=$$(cat README.md docs/*.md | wc -w); echo "$$count words in README.md and docs, of $(WORDS)"; \
+	test $$count -le $(WORDS)
 
 # Lint and types are checked beside the tests, and say so after them. Files of tests stay whole, so that what they share is
 # made once; they need Python's cached byte code, since they start many processes.
@@ -77,7 +84,6 @@ audit: $(READY)
 	$(BIN)/python requirements/audit.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
@@ -97,10 +103,9 @@ $(DOCS_READY): $(READY) requirements/docs.txt
 	$(BIN)/python $(PIP) -r requirements/docs.txt
 	touch $@
 
-# Measure again what pages say of accuracy and of the speed of the geometry.
+# Measure again what pages say of accuracy.
 measure-docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs
-	$(BIN)/python benchmarks/geometry.py --docs docs
 
 # Run the commands that pages show, and write what they print now.
 snippets: $(READY)

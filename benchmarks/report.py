@@ -1,13 +1,13 @@
 """Sizes and opening times of the HTML report, and pictures of it.
 
     python benchmarks/report.py --json out/report.json
-    python benchmarks/report.py --pictures docs --folder FOLDER
+    python benchmarks/report.py --picture docs
     python benchmarks/report.py --gallery out/site/gallery --folder FOLDER
 
 The first command opens each report in headless Chromium several times and takes medians: until the
-load event, the first picture, and everything. The second writes the pictures of docs/report.md, and
-keeps the embeddings in out/report. The third writes live reports, of those graphs that it finds,
-and a list of them.
+load event, the first picture, and everything. The second draws docs/report-lesmis.png.
+The third writes live reports, of those graphs that it finds, and a list of them; embeddings are
+kept in out/report.
 """
 
 import io
@@ -18,15 +18,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from bench import Figures, add_folder, finish, graph_named, parser
 
-from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets, embed, load, plot
+from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets, embed, load
 from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.report import write_report
 
@@ -111,8 +110,6 @@ PICTURED = {
     "airports": "Flights between US airports",
     "netscience": "Co-authors in network science",
 }
-SIZES = {1400: 920, 390: 1000}
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def pictured(name: str, data: Path) -> tuple[Embedding, Graph]:
@@ -123,21 +120,16 @@ def pictured(name: str, data: Path) -> tuple[Embedding, Graph]:
     return load(folder), graph
 
 
-def pictures(folder: Path, data: Path) -> None:
+def picture(folder: Path, data: Path) -> None:
+    """The report of les Misérables, as the pages show it."""
+    known, graph = pictured("lesmis", data)
     with chromium() as browser, tempfile.TemporaryDirectory() as scratch:
-        for name, title in PICTURED.items():
-            known = pictured(name, data)
-            page = write_report(
-                known[0], Path(scratch) / f"{name}.html", graph=known[1], title=title
-            )
-            for (width, height), theme in product(SIZES.items(), THEMES):
-                look = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
-                with opened(browser, page, has_touch=width < 1000, **look) as tab:
-                    keep(folder / f"report-{name}-{width}-{theme}.png", tab.screenshot())
-            drawn = plot.save(
-                plot.plot_map(*known, title=title), Path(scratch) / "map.png", dpi=110
-            )
-            keep(folder / f"map-{name}.png", drawn.read_bytes())
+        page = write_report(
+            known, Path(scratch) / "lesmis.html", graph=graph, title=PICTURED["lesmis"]
+        )
+        look = {"viewport": {"width": 1400, "height": 920}, "color_scheme": "light"}
+        with opened(browser, page, **look) as tab:
+            keep(folder / "report-lesmis.png", tab.screenshot())
 
 
 GALLERY = PICTURED | {
@@ -199,17 +191,17 @@ def main() -> None:
         "--gallery", type=Path, help="write live reports into this folder, and measure nothing"
     )
     made.add_argument(
-        "--pictures",
+        "--picture",
         type=Path,
-        help="write pictures of reports into this folder, and measure nothing",
+        help="write a picture of a report into this folder, and measure nothing",
     )
     add_folder(made)
     options = made.parse_args()
     if options.gallery:
         gallery(options.gallery, options.folder)
         return
-    if options.pictures:
-        pictures(options.pictures, options.folder)
+    if options.picture:
+        picture(options.picture, options.folder)
         return
     figures: Figures = {}
     with tempfile.TemporaryDirectory() as scratch:

@@ -5,8 +5,8 @@
 
 Each is a process of its own, imports and compilation included. Queries are compared with ``python
 -c "import pyarrow.parquet"``, in turn: the median of several runs, after one that is not counted.
-``--tasks docs/ten-tasks.md`` times the commands of that page instead, each with nothing compiled
-and then again, and writes the table into the page.
+``--tasks docs/start.md`` times the commands of that page instead, each with nothing compiled and
+then again.
 """
 
 import os
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from bench import Figures, fill, finish, parser, table
+from bench import Figures, finish, parser, table
 from snippets import examples, files
 
 COMMAND = (sys.executable, "-m", "ultrahyperbolic")
@@ -71,7 +71,7 @@ def queries(saved: Path, runs: int) -> Figures:
 
 
 def tasks(page: Path) -> Figures:
-    """The tasks of a page, cold and warm; the table goes into it."""
+    """The tasks of a page, cold and warm, as a table."""
     text = page.read_text(encoding="utf-8")
     titles, figures, rows = re.findall(r"^## (\d+\. .*)$", text, re.M), Figures(), []
     with tempfile.TemporaryDirectory() as name:
@@ -86,7 +86,7 @@ def tasks(page: Path) -> Figures:
             )
             figures |= {f"task{number}_cold_seconds": cold, f"task{number}_warm_seconds": warm}
             rows.append((title, f"{cold:.1f}", f"{warm:.1f}"))
-    fill(page, {"times": table(("task", "cold", "warm"), rows)})
+    print(table(("task", "cold", "warm"), rows))
     return figures
 
 
@@ -99,9 +99,7 @@ def main() -> None:
         type=Path,
         help="measure queries alone, of this folder of karate",
     )
-    made.add_argument(
-        "--tasks", type=Path, metavar="PAGE", help="time the tasks of docs/ten-tasks.md"
-    )
+    made.add_argument("--tasks", type=Path, metavar="PAGE", help="time the tasks of docs/start.md")
     options = made.parse_args()
     with tempfile.TemporaryDirectory() as name:
         if options.tasks:

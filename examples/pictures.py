@@ -262,7 +262,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "surface": surface,
     "nearness": nearness,
     "central": central,
-    "lesmis": lesmis,
+    "map-lesmis": lesmis,
 }
 
 

@@ -5,7 +5,7 @@ what pages show.
     python requirements/wheel.py dist python3.12 python3.13
 
 Each interpreter that is named gets its own environment; without any, it is the one that runs this.
-The commands are those of the README and of the ten tasks, in an empty folder.
+The commands are those of the README and of the first page, in an empty folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from snippets import examples, files  # noqa: E402
 
-PAGES = ("README.md", "docs/ten-tasks.md")
+PAGES = ("README.md", "docs/start.md")
 WRITTEN = ("embedding.parquet", "run.json", "report.html")
 UNWANTED = ("torch", "triton", "nvidia-", "cuda-")
 

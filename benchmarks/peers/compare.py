@@ -79,11 +79,10 @@ PEERS = {
     "node2vec": Peer("node2vec", "node2vec", "pecanpy"),
     "umap": Peer("UMAP", "umap", "umap"),
     "spectral": Peer("spectral", "spectral", seeded=False),
-    "lorentz": Peer("geoopt Lorentz", "geoopt", options={"space": "lorentz"}),
-    "sphere": Peer("geoopt Sphere", "geoopt", options={"space": "sphere"}),
 }
 OURS = {
-    "ours": Peer("ours", "ours"),
+    "ours": Peer("ours, 4", "ours"),
+    "default": Peer("ours, default", "ours", options={"signature": "3,3"}),
     "q22": Peer("Q^{2,2}", "ours", options={"signature": "2,2"}),
 }
 ALL = PEERS | OURS

@@ -30,20 +30,6 @@ def poincare(x: Tensor, y: Tensor) -> Tensor:
     return 2.0 * torch.asinh(euclidean(x, y) / to_rim.clamp(min=1e-300).sqrt())
 
 
-def lorentz(x: Tensor, y: Tensor) -> Tensor:
-    """Of the hyperboloid, time first: from half the chord, which keeps its digits where points are
-    near.
-    """
-    square = (x - y).square()
-    chord = (square[..., 1:].sum(-1) - square[..., 0]).clamp(min=0.0)
-    return 2.0 * torch.asinh(0.5 * chord.sqrt())
-
-
-def sphere(x: Tensor, y: Tensor) -> Tensor:
-    """Of the unit sphere."""
-    return 2.0 * torch.asin((0.5 * euclidean(x, y)).clamp(max=1.0))
-
-
 def cosine(x: Tensor, y: Tensor) -> Tensor:
     return 1.0 - torch.cosine_similarity(x, y, dim=-1)
 
@@ -60,9 +46,7 @@ def table(values: Floats) -> Function:
     return lambda x, y: known[x[..., 0].long(), y[..., 0].long()]
 
 
-FUNCTIONS: dict[str, Function] = {
-    f.__name__: f for f in (euclidean, poincare, lorentz, sphere, cosine, wembed)
-}
+FUNCTIONS: dict[str, Function] = {f.__name__: f for f in (euclidean, poincare, cosine, wembed)}
 
 
 class PeerSpace(Euclidean):

@@ -145,49 +145,6 @@ def spectral(given: Given) -> Placed:
     )
 
 
-# τ at the start and at the end, as our own method has it on these two.
-TEMPERATURES = {"lorentz": (0.2, 0.1), "sphere": (0.04, 0.001)}
-
-
-def geoopt(given: Given) -> Placed:
-    """Its Lorentz model or sphere with our ranking loss (Eq. 17), by its Riemannian Adam; step and
-    τ fall.
-    """
-    import geoopt as library
-    import torch
-
-    from ultrahyperbolic.graph import Graph
-    from ultrahyperbolic.objective import ExactLoss
-
-    name = given.options.get("space", "lorentz")
-    graph = Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
-    space = library.Lorentz() if name == "lorentz" else library.Sphere()
-    generator = torch.Generator().manual_seed(given.seed)
-    noise = torch.randn(given.n, given.dim + 1, generator=generator, dtype=torch.float64)
-    points = library.ManifoldParameter(
-        space.projx(0.1 * noise if name == "lorentz" else noise), manifold=space
-    )
-    iterations, step = (
-        int(given.number("iterations", 1000 if given.n < 1000 else 300)),
-        given.number("step", 0.1),
-    )
-    first, last = TEMPERATURES[name]
-    optimizer = library.optim.RiemannianAdam([points], lr=step)
-    loss = ExactLoss(graph, space.dist, first)
-    for iteration in range(iterations):
-        share = iteration / max(1, iterations - 1)
-        loss.temperature = first * (last / first) ** share
-        optimizer.param_groups[0]["lr"] = step * 0.01**share
-        optimizer.zero_grad()
-        torch.autograd.backward(loss(points))
-        with torch.no_grad():
-            points.grad.nan_to_num_(
-                0.0, 0.0, 0.0
-            )  # of points that coincide, whose distance has no slope
-        optimizer.step()
-    return Placed(points.detach().numpy(), name)
-
-
 def ours(given: Given) -> Placed:
     """``embed(graph, dim=)``, the choice of a geometry included unless ``signature`` (p,q) is
     given.
@@ -195,8 +152,7 @@ def ours(given: Given) -> Placed:
     import ultrahyperbolic as uh
 
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
-    words: dict[str, Any] = {key: value for key, value in given.options.items() if key == "scope"}
-    words["threads"] = int(given.number("threads", 1))
+    words: dict[str, Any] = {"threads": int(given.number("threads", 1))}
     if "signature" in given.options:
         words["p"], words["q"] = map(int, given.options["signature"].split(","))
     else:
@@ -231,7 +187,7 @@ def ring(given: Given) -> Given:
     return replace(given, edges=edges, n=30, weights=np.ones(30), options=given.options | options)
 
 
-METHODS = {m.__name__: m for m in (wembed, gensim, node2vec, umap, spectral, geoopt, ours)}
+METHODS = {m.__name__: m for m in (wembed, gensim, node2vec, umap, spectral, ours)}
 
 
 def cpu_seconds() -> float:

@@ -34,20 +34,6 @@ def points_of(manifold, n=34):
     return manifold.random(n, generator=torch.Generator().manual_seed(3))
 
 
-@pytest.mark.parametrize(
-    ("name", "manifold"),
-    [("lorentz", PseudoHyperboloid(4, 0)), ("sphere", PseudoHyperboloid(0, 4))],
-)
-def test_a_peer_s_space_is_measured_as_ours(club, name, manifold):
-    from measuring import MEASURES, measured, space_of
-
-    points = points_of(manifold)
-    ours = evaluate(club, points, manifold, dissimilarity="distance")
-    theirs = measured(club, *space_of(points.numpy(), name))
-    assert set(theirs) == set(MEASURES)
-    assert theirs == pytest.approx({key: ours[key] for key in MEASURES}, abs=1e-12)
-
-
 def test_a_matrix_of_distances_is_measured_as_the_points_it_is_of(club):
     from measuring import MEASURES, auc, measured, placed, table
 

@@ -21,7 +21,7 @@ def shows_commands() -> list[object]:
         pytest.param(
             p,
             id=p.name,
-            marks=[pytest.mark.slow] if p.name in {"command.md", "ten-tasks.md"} else [],
+            marks=[pytest.mark.slow] if p.name in {"command.md", "start.md"} else [],
         )
         for p in shown
     ]

@@ -16,7 +16,7 @@ import pytest
 import ultrahyperbolic as uh
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = ("README.md", "docs/start.md", "docs/ten-tasks.md")
+PAGES = ("README.md", "docs/start.md")
 # No torch, as in an environment that does not have it; and every command of the lines of standard
 # input.
 SCRIPT = """
