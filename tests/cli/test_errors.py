@@ -281,7 +281,5 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
     assert line.startswith(
         "15003 nodes and 15002 ties in 200002 coordinates, 1 at once, need about "
     )
-    assert line.endswith(
-        "are free: use fewer dimensions, a smaller graph or a machine with more memory"
-    )
+    assert "are free: " in line
     assert not Path("club").exists()

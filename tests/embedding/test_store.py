@@ -13,6 +13,7 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,14 @@ def spoiled(table, **changes):
     return table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)})
 
 
+def sealed(table, **changes):
+    """A table of someone who knows how it is made."""
+    about = json.loads(table.schema.metadata[b"ultrahyperbolic"]) | changes
+    text = json.dumps(about).encode()
+    seals = {"ultrahyperbolic": text, "ultrahyperbolic sha256": sha256(text).hexdigest()}
+    return table.replace_schema_metadata(seals)
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
@@ -186,6 +195,9 @@ def spoiled(table, **changes):
         (lambda t: spoiled(t, manifold=None), "manifold"),
         (lambda t: t.replace_schema_metadata({"ultrahyperbolic": "[" * 100_000}), "recursion"),
         (lambda t: t.replace_schema_metadata({"ultrahyperbolic": "7"}), "int"),
+        (lambda t: sealed(t, attributes=7), "int"),
+        (lambda t: sealed(t, record=[]), "list"),
+        (lambda t: sealed(t, directed=True, attributes_of_graph=["none"]), "none"),
         (lambda t: t.drop_columns(["x2"]), "the column x2 is missing"),
         (lambda t: t.drop_columns(["tie_weights"]), "tie_weights is missing"),
         (lambda t: t.set_column(1, "x0", pa.array(["far"] * 34)), "x0 holds string, not double"),
@@ -217,6 +229,15 @@ def with_ties(table, ties, weights=None):
         at = table.column_names.index(name)
         table = table.set_column(at, name, pa.array(values, pa.list_(kind)))
     return table
+
+
+def test_text_of_strangers_is_text(tmp_path):
+    ids = ["<script>alert(1)</script>", "a\x1b[31m", '"', "\u202e"]
+    flat = uh.Euclidean(2)
+    folder = uh.Embedding(ids, np.arange(8.0).reshape(4, 2), flat).save(tmp_path / "e")
+    loaded = uh.load(folder)
+    assert list(loaded.ids) == ids
+    assert "<script>" not in loaded._repr_html_()
 
 
 def test_a_small_file_does_not_unpack_without_bound(club, tmp_path):

@@ -43,7 +43,11 @@ _OWN |= {"rank_low", "rank_high"}  # which version 0.2 wrote
 _SMALLEST_LIMIT = 16 << 20  # bytes that any file may unpack to
 _EXPANSION = 64  # times its size that a larger file may unpack to
 _BATCH_ROWS = 8192  # that are unpacked before they are counted
-_DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, MemoryError)
+# What reading a table that others wrote may raise.
+_DAMAGE = (
+    *(OSError, LookupError, TypeError, ValueError, AttributeError),
+    *(ArithmeticError, RuntimeError, MemoryError),
+)
 
 
 def save(folder: Path, table: pyarrow.Table, record: RunRecord) -> None:
