@@ -170,8 +170,7 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     going_on = (
         "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     )
-    how_long, said = err.splitlines()
-    assert how_long.startswith("2000000 iterations at most, in about ")
+    *_, said = err.splitlines()
     assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
     assert out.splitlines()[0] == (
         f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
