@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -51,25 +50,14 @@ def test_suggest_of_one_node_as_json_and_csv(call, own):
     assert 0 <= json.loads(call("suggest", own, "--json").stdout)["precision"] <= 1
 
 
-def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
+def test_suggest_says_what_it_lacks(call, refuse, own):
     assert "no node '35'" in refuse("suggest", own, "--node", "35")
     Path("three-ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
     call("embed", "three-ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
-    call("embed", "three-ties.tsv", "--directed", "-o", "ways", *FEW, "--no-report", "--quiet")
-    assert "newer" not in call("suggest", "few").stderr
-    later = Path("few/embedding.parquet").stat().st_mtime + 1
-    os.utime("three-ties.tsv", (later, later))
-    assert (
-        "three-ties.tsv is newer than the embedding, whose ties are used"
-        in call("suggest", "few").stderr
-    )
     Path("three-ties.tsv").unlink()
     result = call("suggest", "few")
     assert "scores: they need 20 ties or more" in result.stderr
     assert "score" not in result.stdout
-    assert "suggest needs the graph, and three-ties.tsv is not here: pass --graph" in refuse(
-        "suggest", "ways"
-    )
 
 
 def test_cluster_prints_communities_from_the_largest(call, own):

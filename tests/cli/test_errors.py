@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import shutil
 import subprocess
@@ -15,25 +14,19 @@ from machines import ON_LINUX
 
 GRAPHS = {
     "empty": ("", "the file is empty"),
-    "only comments": ("# nothing\n", "nothing in it"),
-    "only a header": ("source,target\n", "nothing in it but a header"),
     "one node": ("a,a,1\n", "has one node, 'a'"),
     "no edges": ("a,a,1\nb,b,1\n", "has 2 nodes and no ties"),
     "nothing to order": (
         "a,b,2\nb,c,2\na,c,2\n",
         "nothing to order: every pair of its 3 nodes is tied with weight 2",
     ),
-    "zero": ("a,b,1\nb,c,0\n", "line 2 ('b' - 'c'): the weight is 0"),
     "negative": ("a,b,1\nb,c,-3\n", "line 2 ('b' - 'c'): the weight is -3"),
     "nan": ("a,b,nan\nb,c,1\n", "line 1 ('a' - 'b'): the weight is nan"),
-    "infinite": ("a,b,1\nb,c,1\nc,d,inf\n", "line 3 ('c' - 'd'): the weight is inf"),
     "no number": (
         "a,b,1\nb,c,much\nc,d,1\n",
         "line 2 ('b' - 'c'): the weight 'much' is not a number",
     ),
     "too long a row": ("a,b,1\nb,c,2,3\nc,d,1\n", "line 2: 4 columns where 3 are expected"),
-    "too short a row": ("a,b,1\nb,c,2\nc\n", "line 3: 1 column where 3 are expected"),
-    "one column": ("a\nb\n", "one column"),
     "an empty id": ("a,b,1\n,c,2\n", "line 2: an id is empty"),
 }
 
@@ -67,16 +60,13 @@ def test_graphs_that_are_not_there(refuse, club, words, reason):
     assert reason in refuse(words.replace("CLUB", str(club)))
 
 
-@pytest.mark.parametrize(
-    "signature", ["3;1", "3", "-1,2", "a,b", "3,1,2", "3.0,1", "", ",", "euclidean", "٣,1"]
-)
+@pytest.mark.parametrize("signature", ["3;1", "-1,2", "3,1,2", "3.0,1", "", "٣,1"])
 def test_signatures_that_do_not_parse(refuse, signature):
     line = refuse("embed", "karate", "-o", "club", "--signature", signature)
     assert (
         line
         == f"--signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}"
     )
-    assert "such as 3,1" in line
     assert not Path("club").exists()
 
 
@@ -86,37 +76,21 @@ def test_signatures_that_do_not_parse(refuse, signature):
         ("--signature 0,0", "the sum p + q must be at least 1"),
         ("--signature 3,1 --dim 4", "--signature 3,1 gives the dimension, 4: leave dim out"),
         ("--signature flat --beta -2", "flat space has no curvature"),
-        ("--signature flat --optimizer phi", "flat space has none"),
         ("--dim 0", "'--dim'"),
         ("--beta 1", "--beta must be finite and negative, got 1.0"),
-        ("--beta nan", "--beta must be finite and negative, got nan"),
-        ("--beta x", "'--beta'"),
         ("--seed -1", "'--seed'"),
         ("--seed 99999999999999999999", "--seed must be a non-negative integer below 2**63"),
-        ("--preset mine", "'--preset'"),
-        ("--optimizer adam", "'--optimizer'"),
         ("--iterations 0", "'--iterations'"),
         ("--time-limit 0", "--time-limit 0"),
-        ("--time-limit nan", "--time-limit nan"),
-        ("--time-limit -1", "--time-limit -1"),
         ("--temperature cold", "--temperature cold: write one number, or start,end"),
-        ("--temperature 1,2,3", "--temperature 1,2,3: write one number, or start,end"),
         ("--temperature 0", "temperature must be a finite positive number"),
-        ("--temperature 0.1,-1", "temperature must be a finite positive number"),
         ("--dissimilarity euclidean", "'geodesic', 'smoothed', 'broken', 'cone-rule'"),
-        ("--stop never", "'--stop'"),
-        ("--backend cuda", "'--backend'"),
         ("--threads 0", "'--threads'"),
         ("--device nowhere", "--device nowhere"),
-        ("--device meta", "--device meta"),
-        ("--device meta --backend numba", "--device meta"),
         ("--device mps:9", "--device mps:9: torch finds none here"),
         ("--time-limit inf", "--time-limit inf"),
         ("--delimiter ,", "--delimiter is for reading files, and karate is a data set"),
-        ("--weight calls", "--weight is for reading files"),
         ("--weight 2 --unweighted", "give one of them"),
-        ("--repeated never", "'--repeated'"),
-        ("--nodes nodes.csv", "--nodes is for reading files"),
         ("--colour", "--colour"),
     ],
 )
@@ -223,73 +197,28 @@ def test_output_that_cannot_be_written(club):
     )
 
 
-def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
-    shutil.copytree(club, "club")
-    record = json.loads(Path("club/run.json").read_text())
-    del record["sha256"]
-    Path("club/run.json").write_text(json.dumps(record))
-    result = call("rank club --top 1")
-    assert result.exit_code == 0
-    assert (
-        result.stderr
-        == "note: club/run.json carries no sha256, so damage to it cannot be seen: save it again\n"
-    )
+def half(table):
+    table.write_bytes(table.read_bytes()[:500])
 
 
-@pytest.mark.parametrize("command", ["rank {}", "neighbors {} 1", "evaluate {} --graph karate"])
+def of_others(table):
+    pq.write_table(pq.read_table(table).replace_schema_metadata(), table)
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        ("nothing there", "no such folder"),
-        ("a file", "this is a file"),
-        ("an empty folder", "there is no embedding.parquet in it"),
-        ("unfinished", "its training is running, or did not finish"),
-        ("no parquet", "embedding.parquet is not an embedding of this package"),
-        ("half a parquet", "embedding.parquet is not an embedding of this package"),
-        ("another parquet", "embedding.parquet is not an embedding of this package"),
-        (
-            "off the manifold",
-            "embedding.parquet is not an embedding of this package: its content is not what was "
-            "written",
-        ),
-        (
-            "a changed record",
-            "run.json is damaged: its content is not what was written: its sha256 differs",
-        ),
-        ("no json", "run.json is damaged"),
-        ("no object", "run.json is damaged: it holds no JSON object"),
-        ("not utf-8", "run.json is damaged"),
+        (lambda table: shutil.rmtree(table.parent), "no such folder"),
+        (lambda table: table.unlink(), "did not finish; embed --resume club goes on with it"),
+        (lambda table: table.write_text("hello"), "is not an embedding of this package: "),
+        (half, "is not an embedding of this package: "),
+        (of_others, "is not an embedding of this package: "),
     ],
 )
-def test_folders_without_an_embedding(refuse, club, command, spoil, reason):
-    folder = Path("club")
-    table, run = folder / "embedding.parquet", folder / "run.json"
-    if spoil == "a file":
-        folder.write_text("")
-    elif spoil == "an empty folder":
-        folder.mkdir()
-    elif spoil != "nothing there":
-        shutil.copytree(club, folder)
-    if spoil == "unfinished":
-        table.unlink()
-    elif spoil == "no parquet":
-        table.write_text("hello")
-    elif spoil == "half a parquet":
-        table.write_bytes(table.read_bytes()[:500])
-    elif spoil == "another parquet":
-        pq.write_table(pq.read_table(table).replace_schema_metadata(), table)
-    elif spoil == "off the manifold":
-        whole = pq.read_table(table)
-        pq.write_table(whole.set_column(1, "x0", whole.column("x1")), table)
-    elif spoil == "a changed record":
-        run.write_text(run.read_text().replace('"seed": 0', '"seed": 1'))
-    elif spoil == "no json":
-        run.write_text('{"config": ')
-    elif spoil == "no object":
-        run.write_text(json.dumps([1]))
-    elif spoil == "not utf-8":
-        run.write_bytes(b"\xff\xfe{}")
-    assert reason in refuse(command.format("club"))
+def test_folders_without_an_embedding(refuse, club, spoil, reason):
+    spoil(shutil.copytree(club, Path("club")) / "embedding.parquet")
+    for command in ("rank club", "neighbors club 1", "evaluate club --graph karate"):
+        assert reason in refuse(command)
 
 
 def test_a_node_that_is_not_there(refuse, club):
@@ -352,7 +281,5 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
     assert line.startswith(
         "15003 nodes and 15002 ties in 200002 coordinates, 1 at once, need about "
     )
-    assert line.endswith(
-        "are free: use fewer dimensions, a smaller graph or a machine with more memory"
-    )
+    assert "are free: " in line
     assert not Path("club").exists()

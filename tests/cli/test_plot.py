@@ -38,11 +38,3 @@ def test_what_cannot_be_drawn_is_refused(refuse, club):
     )
     assert refuse("plot", "nowhere").startswith("nowhere: no such folder")
     assert refuse("plot", club, "-o", "no/where.png").startswith("no")
-
-
-def test_arrows_need_the_file_of_a_directed_graph(call, tmp_path):
-    (tmp_path / "ties.csv").write_text("a,b\nb,c\nd,a\nd,b\n", encoding="utf-8")
-    call("embed ties.csv --directed -o asked --quiet --no-report")
-    assert "arrows" not in call("plot asked").stderr
-    (tmp_path / "ties.csv").unlink()
-    assert "there are no arrows, as" in call("plot asked").stderr

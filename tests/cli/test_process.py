@@ -170,8 +170,7 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     going_on = (
         "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     )
-    how_long, said = err.splitlines()
-    assert how_long.startswith("2000000 iterations at most, in about ")
+    *_, said = err.splitlines()
     assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
     assert out.splitlines()[0] == (
         f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
@@ -306,16 +305,6 @@ def test_ctrl_c_stays_ignored_where_it_is():
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.slow
-def test_bad_input_has_one_line_and_no_traceback(tmp_path):
-    result = run("embed", "karate", "--signature", "3;1", folder=tmp_path)
-    assert result.returncode == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: --signature must be p,q")
-    assert result.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path, club):
     reader, writer = os.pipe()
     os.close(reader)
@@ -361,9 +350,7 @@ def test_the_version(call):
     assert (result.exit_code, result.stdout) == (0, f"ultrahyperbolic {__version__}\n")
 
 
-@pytest.mark.parametrize(
-    "command", ["", "embed", "rank", "neighbors", "evaluate", "report", "datasets", "reproduce"]
-)
+@pytest.mark.parametrize("command", ["", "embed", "rank", "evaluate", "reproduce"])
 def test_help_has_examples_and_says_what_weights_mean(call, command):
     result = call(f"{command} --help")
     assert result.exit_code == 0
@@ -373,41 +360,6 @@ def test_help_has_examples_and_says_what_weights_mean(call, command):
     assert f"  ultrahyperbolic {command}" in result.stdout
     assert "tie" in text
     assert re.search(r"docs/(graphs|measures)\.md", text)
-
-
-def test_without_a_command_there_is_help(call):
-    assert call("").stdout == call("--help").stdout
-
-
-@pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "cluster"])
-def test_help_is_short_and_help_all_has_every_option(call, command):
-    short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
-    shown, known = (
-        set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole)
-    )
-    assert {"--help-all", "--directed", "--json"} <= shown < known
-    assert len(shown) <= 16
-    options = {
-        each.opts[-1]
-        for each in get_command(app).commands[command].params
-        if each.opts[0].startswith("-")
-    }
-    assert (options | {"--help"}) - known <= {"--goal", "--tensorboard"}, "of earlier versions"
-
-
-COMMANDS = sorted(get_command(app).commands)
-
-
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_every_command_has_help_all(call, command):
-    result = call(f"{command} --help-all")
-    assert (result.exit_code, result.stderr) == (0, "")
-    names = "^  (?:-., )?(--[a-z-]+)"
-    shown, known = (
-        set(re.findall(names, text, re.M))
-        for text in (call(f"{command} --help").stdout, result.stdout)
-    )
-    assert {"--help-all", "--help"} <= shown <= known
 
 
 def test_help_says_defaults_and_no_types_of_python(call):
@@ -422,3 +374,18 @@ def test_help_fits_a_usual_terminal_and_cuts_no_name(call):
     text = call("embed --help-all").stdout
     assert "--weights-are-distances" in text.split()
     assert max(map(len, text.partition("Examples:")[0].splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", sorted(get_command(app).commands))
+def test_help_is_short_and_help_all_has_every_option(call, command):
+    short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
+    shown, known = (
+        set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole)
+    )
+    assert {"--help-all", "--help"} <= shown <= known
+    assert len(shown) <= 16
+    options = {
+        next((name for name in each.opts if name.startswith("--")), "--help")
+        for each in get_command(app).commands[command].params
+    }
+    assert options - known <= {"--goal", "--tensorboard"}, "of earlier versions"

@@ -53,12 +53,6 @@ def test_rank_shows_the_top(call, club):
     assert [node for _, node, *_ in shown[:2]] == ["34", "1"]
 
 
-def test_rank_shows_twenty_or_all(call, club):
-    assert len(rows(call("rank", club).stdout)) == 21
-    assert len(rows(call("rank", club, "--all").stdout)) == 35
-    assert len(rows(call("rank", club, "--top", 1000).stdout)) == 35
-
-
 def test_rank_as_json(call, club):
     said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
     expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
@@ -87,7 +81,7 @@ def test_without_the_graph_nodes_rank_by_delta_and_it_is_said(call, refuse, club
     assert [node for _, node, _ in shown] == loaded.hierarchy(by="delta")["node"].tolist()[:3]
     assert Path("ranking.csv").read_text().splitlines()[0] == "node,rank,delta"
     assert json.loads(call("rank bare --json").stdout)["by"] == "delta"
-    assert refuse("rank bare --by centrality").startswith("the centrality needs the graph")
+    assert "the centrality needs the graph" in refuse("rank bare --by centrality")
     assert "'beauty'" in refuse("rank bare --by beauty")
     assert "'height'" in refuse("rank bare --by beauty")
 
@@ -126,23 +120,8 @@ def test_a_directed_graph_is_ranked_by_height(call, refuse, club):
     central = json.loads(call("rank steps --by centrality --json").stdout)["ranking"]
     assert {row["node"] for row in central[:2]} == {"5", "6"}
     assert refuse("rank", club, "--by", "height").endswith(
-        "has no directions: embed the graph with --directed"
+        "has no directions: train it with directed=True (--directed)"
     )
-
-
-def test_who_has_a_few_very_strong_ties_comes_first(call):
-    rng = np.random.default_rng(0)
-    ends = rng.integers(0, 20, (80, 2))
-    ties = {
-        (min(pair), max(pair)): rng.integers(1, 6) for pair in ends.tolist() if pair[0] != pair[1]
-    }
-    lines = [f"p{i}\tp{j}\t{weight}" for (i, j), weight in ties.items()] + [
-        f"Anna\tp{k}\t500" for k in range(4)
-    ]
-    Path("ties.tsv").write_text("\n".join(lines) + "\n")
-    told = call("embed ties.tsv -o people --iterations 60").stdout.splitlines()
-    assert told[told.index("the most central nodes:") + 2].split()[:2] == ["1", "Anna"]
-    assert rows(call("rank people").stdout)[1][:2] == ["1", "Anna"]
 
 
 def test_evaluate_says_what_the_points_do_not_show(call):
@@ -279,70 +258,53 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
         )
 
 
-def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
-    graph = datasets.karate()
-    ends = [(graph.ids[i], graph.ids[j]) for i, j in graph.edges]
-    lines = [f"{a};{b};{w:g}" for (a, b), w in zip(ends, graph.weights, strict=True)]
-    Path("club.txt").write_text("\n".join(reversed(lines)))
-    said = json.loads(
-        call("evaluate", club, "--graph", "club.txt", "--delimiter", ";", "--json").stdout
-    )
-    expected = Embedding.load(club).run["measures"]
-    # PageRank sums in another order, and equal strengths are taken in the order of the nodes.
-    for name in (
-        "violated_orders",
-        "violated_orders_all",
-        "recall_at_1",
-        "map",
-        "mean_rank",
-        "spearman_all",
-    ):
-        assert said["measures"][name] == pytest.approx(expected[name])
-    assert said["trained_on_it"] is False  # the order of the nodes is part of a graph
-
-
 def test_evaluate_by_another_graph_says_so(call, club):
     Path("few.txt").write_text("1 2 1\n3 34 2\n")
     result = call("evaluate", club, "--graph", "few.txt")
-    assert "few.txt: 34 nodes, 2 ties" in result.stdout
+    assert "few.txt: 4 nodes, 2 ties" in result.stdout
     assert "this is not the graph that was embedded" in result.stdout
 
 
-def test_evaluate_finds_the_graph_that_was_embedded(call, refuse, club, tmp_path, monkeypatch):
+def test_evaluate_needs_nothing_but_the_folder(call, refuse, club):
     assert call("evaluate", club).stdout == call("evaluate", club, "--graph", "karate").stdout
     Path("ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\ncid,dan,4\n")
     call("embed ties.csv -o club --iterations 5 --quiet --weight calls")
-    Path("elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    said = json.loads(call("evaluate ../club --json").stdout)
+    Path("ties.csv").unlink()
+    Path("club/run.json").unlink()
+    said = json.loads(call("evaluate club --json").stdout)
     assert (said["graph"], said["trained_on_it"]) == ("ties.csv", True)
-    assert said["measures"] == Embedding.load("../club").run["measures"]
-    assert refuse("evaluate ../club --weight calls").startswith("--weight says how a graph is read")
-    Path("../ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\n")
-    assert refuse("evaluate ../club") == (
-        "evaluate needs the graph, and ties.csv has changed since: give it with --graph"
-    )
+    assert said["measures"] == Embedding.load("club").run["measures"]
+    assert refuse("evaluate club --weight calls").startswith("without --graph no graph is read")
+
+
+@pytest.fixture
+def of_version_0_2(tmp_path):
+    return shutil.copytree(Path(__file__).parents[1] / "embedding/folders/version_0_2", "old")
+
+
+@pytest.mark.usefixtures("call", "of_version_0_2")
+def test_a_folder_of_version_0_2_answers_what_needs_no_ties(call, refuse):
+    assert [row[1] for row in rows(call("rank old").stdout)[1:]] == list("cmvjx")
+    assert "ranked by delta, as the folder does not hold the graph" in call("rank old").stderr
+    assert call("neighbors old c").stdout.splitlines()[0].split() == ["node", "distance"]
+    assert call("plot old").exit_code == call("cluster old --by map").exit_code == 0
+    assert "the report shows no ties" in call("report old").stderr
+    for words in ("evaluate old", "suggest old", "cluster old", "export old --format gexf"):
+        assert refuse(words) == (
+            "old holds no ties, as version 0.2 kept none: embed the graph again"
+        )
+    Path("ties.csv").write_text("v,j,3\nv,c,9\nj,m,1\nc,m,4\nm,x,2\n")
+    said = json.loads(call("evaluate old --graph ties.csv --json").stdout)
+    assert said["trained_on_it"]
+    Path("new.csv").write_text("new,m,1\n")
+    placed = call("place old new.csv -o placed")
+    assert "note: placed by the new ties alone" in placed.stderr
+    assert placed.exit_code == 0
 
 
 def test_evaluate_refuses_nodes_that_were_not_embedded(refuse, club):
     Path("other.txt").write_text("1 2 1\n3 99 2\n")
     assert refuse("evaluate", club, "--graph", "other.txt").endswith("such as '99'")
-
-
-def test_evaluate_without_a_record(call, club):
-    shutil.copytree(club, "club")
-    Path("club/run.json").unlink()
-    said = json.loads(call("evaluate club --graph karate --json").stdout)
-    assert said["trained_on_it"] is None
-    assert said["measures"] == Embedding.load(club).run["measures"]
-
-
-def test_datasets(call, monkeypatch):
-    said = json.loads(call("datasets --json").stdout)["datasets"]
-    assert {row["name"]: row["description"] for row in said} == datasets.names()
-    assert said[0] | {"description": ""} == {"name": "karate", "description": "", "available": True}
-    table = call("datasets").stdout.splitlines()
-    assert [line.split()[0] for line in table[1:]] == list(datasets.names())
 
 
 def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_path):
@@ -364,15 +326,6 @@ def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_p
     assert here("nips")
     (tmp_path / "data.noun").touch()
     assert here("wordnet-mammals")
-
-
-def test_the_flow(call):
-    assert call("embed karate -o club --iterations 60 --signature 2,2").exit_code == 0
-    top = json.loads(call("rank club --top 1 --json").stdout)["ranking"][0]["node"]
-    nearest = json.loads(call("neighbors", "club", top, "-k", 1, "--json").stdout)["neighbors"][0]
-    embedding = Embedding.load("club")
-    assert nearest["distance"] == pytest.approx(embedding.distance(top, nearest["node"]))
-    assert call("evaluate club --graph karate").exit_code == 0
 
 
 def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
@@ -397,25 +350,6 @@ def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
 def test_a_table_that_cannot_be_written_is_named(refuse, club):
     assert refuse("rank", club, "--csv", "nowhere/r.csv") == (
         "cannot write the table: nowhere/r.csv: No such file or directory"
-    )
-
-
-def test_neighbors_are_ordered_by_the_distance_that_is_shown(call):
-    call("embed karate -o popular --iterations 60 --quiet --no-report")
-    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == [
-        "node",
-        "distance",
-        "weight",
-        "club",
-    ]
-    rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
-    distances = [row["distance"] for row in rows]
-    assert distances == sorted(distances)
-    assert all((row["weight"] > 0) == row["connected"] for row in rows)
-    assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
-    assert (
-        Path("near.csv").read_text(encoding="utf-8").splitlines()[0]
-        == "node,distance,weight,connected,club"
     )
 
 

@@ -4,20 +4,15 @@ have intervals.
 
 from __future__ import annotations
 
-import json
-
 import networkx as nx
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding import store
 from ultrahyperbolic.embedding.answers import ranked_by, ranking
-from ultrahyperbolic.files import SEAL, sealed_json
 from ultrahyperbolic.graph.flow import Centrality, current_flow
 
 KARATE, SPACE = datasets.karate(), PseudoHyperboloid(2, 1)
@@ -190,60 +185,10 @@ def test_estimates_survive_the_disk(plain, tmp_path):
     assert "rank_low" in loaded.hierarchy()
 
 
-def test_a_folder_without_the_ties_keeps_the_centrality(plain, tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_MOST_TIES", 77)
-    loaded = uh.load(plain.save(tmp_path / "club"))
-    assert loaded.ties is None
-    assert loaded.rank.tolist() == plain.rank.tolist()
-
-
-def as_version_0_2(embedding: Embedding, ends: np.ndarray, folder: str) -> None:
-    """The folder of an embedding without a graph, with the intervals [2, n] over the seeds that
-    version 0.2 wrote.
-    """
-    path = embedding.save(folder) / "embedding.parquet"
-    table = pq.read_table(path)
-    about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
-    del about[SEAL]
-    about[SEAL] = store._digest(about, list(embedding.ids), embedding.points, embedding.delta, ends)
-    for name, values in zip(("rank_low", "rank_high"), ends, strict=True):
-        table = table.append_column(name, pa.array(values))
-    pq.write_table(table.replace_schema_metadata({"ultrahyperbolic": json.dumps(about)}), path)
-    ranks = {"seeds": 20, "first_seed": 3, "coverage": 19 / 21}
-    path.with_name("run.json").write_bytes(
-        sealed_json({"seed": 3, "ranks": ranks, store._OF: about[SEAL]})
-    )
-
-
-def test_folders_of_version_0_2_with_intervals_over_seeds_are_read(plain, tmp_path):
-    bare, rank = alone(plain), np.array(places(-plain.delta))
-    as_version_0_2(bare, np.array([rank, rank]), tmp_path / "club")
-    loaded = uh.load(tmp_path / "club")
-    assert np.array_equal(loaded.points, plain.points)
-    assert loaded.record.seed == 3
-    assert loaded.hierarchy().equals(bare.hierarchy())
-    assert uh.load(loaded.save(tmp_path / "again")).hierarchy().equals(bare.hierarchy())
-    path = tmp_path / "club" / "embedding.parquet"
-    table = pq.read_table(path)
-    other = table.set_column(
-        table.column_names.index("rank_high"), "rank_high", pa.array(rank[::-1])
-    )
-    pq.write_table(other, path)
-    with pytest.raises(
-        ValueError, match="is not an embedding of this package: its content is not what was written"
-    ):
-        uh.load(tmp_path / "club")
-
-
-def test_a_column_of_nodes_may_be_called_centrality(plain, tmp_path, monkeypatch):
+def test_a_column_of_nodes_may_be_called_centrality(plain, tmp_path):
     own = {"centrality": np.arange(34.0), "centrality_error": np.ones(34)}
     loaded = uh.load(plain.with_attributes(**own).save(tmp_path / "new"))
-    with monkeypatch.context() as then:  # when these names were as free as any
-        then.setattr(store, "_OWN", store._OWN - own.keys())
-        old = alone(plain).with_attributes(**own).save(tmp_path / "old")
-    for found in (loaded, uh.load(old)):
-        assert all(
-            found.attributes[name].tolist() == values.tolist() for name, values in own.items()
-        )
+    assert {name: loaded.attributes[name].tolist() for name in own} == {
+        name: values.tolist() for name, values in own.items()
+    }
     assert loaded.rank.tolist() == plain.rank.tolist()
-    assert uh.load(old).centrality is None

@@ -76,7 +76,7 @@ def test_json_and_back(club):
     )
     assert RunRecord.from_json(known.to_json()) == known
     about = GraphRecord(
-        "ties.csv", "f", 3, 2, 1, 1, {"loops": 1}, None, "/ties.csv", None, {"weight": "w"}
+        "ties.csv", "f", 3, 2, 1, 1, {"loops": 1}, None, "/ties.csv", {"weight": "w"}
     )
     assert GraphRecord.from_json(about.to_json()) == about
     later = {"seed": 1, "of_a_later_version": [1, {"a": 2}]}

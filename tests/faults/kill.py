@@ -7,7 +7,6 @@ python tests/faults/kill.py --kills 200 --json out/kills.json
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -20,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pyarrow import parquet
 
 from ultrahyperbolic import datasets, embed
 from ultrahyperbolic.cli import main as main_of_command
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.embedding.store import read_record
+from ultrahyperbolic.files import read_json
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint
 
 
@@ -84,18 +85,18 @@ def warm_up() -> None:
 
 def check_whole(club: Path) -> int:
     """Every file of a folder after a kill is whole; how far the checkpoint is."""
-    if (club / "run.json").exists():
-        read_sealed_json(club / "run.json")
+    read_record(club)
     if (club / "embedding.parquet").exists():
         Embedding.load(club)
     return read_checkpoint(club)[0].state.iteration if (club / CHECKPOINT).exists() else -1
 
 
-def content(club: Path) -> tuple[str, dict[str, Any]]:
-    """The table's bytes, and what the record says apart from clocks."""
-    record = read_sealed_json(club / "run.json")
+def content(club: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of the table, and what the record says apart from clocks."""
+    record = Embedding.load(club).run
+    assert record == read_json(club / "run.json")
     del record["timing"], record["command"]  # which name the folder
-    return hashlib.sha256((club / "embedding.parquet").read_bytes()).hexdigest(), record
+    return parquet.read_table(club / "embedding.parquet").to_pydict(), record
 
 
 def disturb(folder: Path, words: list[object], kills: int, rng: random.Random) -> dict[str, int]:

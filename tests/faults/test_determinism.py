@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
-from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.evaluation import delta, summary
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training import train
@@ -38,25 +37,6 @@ def spec_of(manifold, iterations):
 def states_equal(a, b):
     names = ("points", "free", "best", "rows")
     return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
-
-
-@pytest.mark.slow
-def test_the_reference_does_not_depend_on_threads():
-    # So many pairs that torch would give them to several threads.
-    manifold, pairs, found = uh.PseudoHyperboloid(3, 1), random_pairs(500, "tied"), []
-    before = torch.get_num_threads()
-    for threads in (1, 2, 5):
-        torch.set_num_threads(threads)
-        try:
-            state = BatchState.start([spread_points(manifold, 500).numpy()])
-            engine = ReferenceEngine(pairs, [spec_of(manifold, 3)])
-            engine.advance(state, 3)
-            assert torch.get_num_threads() == threads
-        finally:
-            torch.set_num_threads(before)
-        found.append((state, engine.evaluate(BatchState.start(list(state.points))).gradient))
-    assert all(states_equal(found[0][0], state) for state, _ in found)
-    assert all(np.array_equal(found[0][1], gradient) for _, gradient in found)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from ultrahyperbolic.embedding.store import write_record
 from ultrahyperbolic.engines import communicator
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
-from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.files import read_json
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -137,7 +137,7 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
     call("embed karate -o undisturbed --iterations 400 --quiet")
     result = out_of_time()
     assert result.exit_code == 0
-    record = read_sealed_json(Path("club/run.json"))
+    record = read_json(Path("club/run.json"))
     stopped, iterations = record["stopped"], record["iterations"]
     assert stopped == "reached the time limit of 1000 s"
     assert 150 <= iterations < 400
@@ -200,7 +200,7 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
     # More time is for all that follows, also after a kill.
     begun("embed --resume club --time-limit 1000", until=200)
     assert call("embed --resume club --quiet").exit_code == 0
-    assert read_sealed_json(Path("club/run.json"))["stopped"] == "reached 400 iterations"
+    assert read_json(Path("club/run.json"))["stopped"] == "reached 400 iterations"
 
 
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
@@ -208,7 +208,7 @@ def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     before = read_checkpoint(Path("club"))[1].select
     monkeypatch.setattr(import_module("ultrahyperbolic.training.select"), "choose", None)
     assert call("embed --resume club --quiet").exit_code == 0
-    assert read_sealed_json(Path("club/run.json"))["select"] == before
+    assert read_json(Path("club/run.json"))["select"] == before
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_another_version_is_refused(refuse, begun, monkeypatch):
 
 def test_another_configuration_is_refused(refuse, begun):
     begun()
-    record = read_sealed_json(Path("club/run.json"))
+    record = read_json(Path("club/run.json"))
     for config in record["training"]["configs"]:
         config["seed"] = 5
     write_record(Path("club"), RunRecord.from_json({**record, "seed": 5}))

@@ -61,12 +61,6 @@ def test_ctrl_c_while_it_starts(tmp_path, moment):
 
 
 @pytest.mark.slow
-def test_ctrl_c_at_many_moments(tmp_path):
-    for moment in range(50, 24_000, 600):
-        assert check_answer(start(tmp_path, "-c", DRIVER, str(moment))) == ""
-
-
-@pytest.mark.slow
 def test_ctrl_c_while_it_compiles(tmp_path):
     for moment in range(25_000, 100_000, 15_000):
         process = start(

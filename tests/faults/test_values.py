@@ -15,10 +15,9 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.files import read_json
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figures import last_loss
-from ultrahyperbolic.training import train as training
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -48,12 +47,13 @@ def poison(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "names", [("points",), ("points", "free"), ("points", "free", "best"), ("best",)]
+    ("names", "iteration", "value"),
+    [
+        (("points",), 30, np.nan),  # while the schedule cools
+        (("points", "free", "best"), 450, np.inf),  # when it has settled
+        (("best",), 30, np.inf),
+    ],
 )
-@pytest.mark.parametrize(
-    "iteration", [30, 450]
-)  # while the schedule cools, and when it has settled
-@pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_they_are_taken_back(poison, names, iteration, value):
     poison(iteration, *names, value=value)
     configs = [TrainingConfig(p=3, q=3, iterations=600, seed=seed) for seed in (0, 1)]
@@ -85,32 +85,6 @@ def test_without_step_back_and_with_the_reference_too(poison):
     )
 
 
-def train(iterations):
-    (found,) = embed_many(
-        KARATE,
-        [TrainingConfig(iterations=iterations)],
-        measures=False,
-        machine=Machine(backend="reference"),
-    )
-    return found.run
-
-
-@pytest.mark.slow
-def test_the_loss_stays_where_it_was(poison, monkeypatch):
-    sound = train(240)
-    poison(30, "points", engine=ReferenceEngine)
-    whole = train(240)
-    monkeypatch.setattr(training, "_LOSS_POINTS", 40)
-    thinned = train(240)
-    losses = whole["loss"]
-    assert losses[:30] == sound["loss"][:30]
-    assert losses[30:100] == [None] * 70
-    assert thinned["loss_every"] == 6
-    assert thinned["loss"] == losses[::6]
-    for run in (whole, thinned):
-        assert run["best_loss"] == losses[run["best_iteration"]] == min(losses[180:])
-
-
 def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
     (trained,) = embed_many(
@@ -133,7 +107,7 @@ def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
 def test_the_command_tells_and_writes_what_is_finite(call, poison):
     poison(30, "points")
     result = call("embed karate -o club --iterations 600 --temperature 0.1 --checkpoint-every 0")
-    run = read_sealed_json(Path("club/run.json"))
+    run = read_json(Path("club/run.json"))
     assert result.exit_code == 0
     assert run["nonfinite"] == 1
     assert (

@@ -93,14 +93,14 @@ def test_files_are_read_without_us(club, tmp_path):
         "x2",
         "x3",
         "x4",
+        "popularity",
         "delta",
         "rank",
-        "popularity",
+        "centrality",
+        "centrality_error",
         "club",
         "ties",
         "tie_weights",
-        "centrality",
-        "centrality_error",
     ]
     assert table.node.tolist() == [str(k) for k in range(1, 35)]
     assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
@@ -155,7 +155,7 @@ def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):
     assert np.array_equal(loaded.rank, club.rank)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0, None, "far"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None, "far"])
 def test_a_delta_that_cannot_be_is_refused(club, tmp_path, bad):
     folder = club.save(tmp_path / "club")
     table = pq.read_table(folder / "embedding.parquet")
@@ -363,7 +363,7 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
     assert "select" in run
 
 
-def test_records_hold_no_infinities(club, tmp_path):
+def test_records_hold_no_infinities(tmp_path):
     from ultrahyperbolic.embedding.record import RunRecord
     from ultrahyperbolic.embedding.store import write_record
 
@@ -372,9 +372,5 @@ def test_records_hold_no_infinities(club, tmp_path):
         RunRecord(loss=[1.0, float("inf"), float("nan")], other={"n": {"x": np.float64(2.0)}}),
     )
     record = json.loads((tmp_path / "run.json").read_text())
-    assert list(record) == ["n", "loss", "loss_every", "sha256"]
+    assert list(record) == ["n", "loss", "loss_every"]
     assert (record["loss"], record["n"]) == ([1.0, None, None], {"x": 2.0})
-    folder = club.save(tmp_path / "club")
-    (folder / "run.json").write_text("{")
-    with pytest.raises(ValueError, match=r"run\.json is damaged"):
-        uh.load(folder)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as opt
-from .errors import Refused, reason, refusing
+from .errors import reason, refusing
 from .output import json_id, note, number, print_columns, print_json, print_table, shown, write_csv
 from .queries import find_row
-from .sources import check_unread, find_graph, graph_name, graph_of, newer_file, open_embedding
+from .sources import find_graph, graph_name, graph_of, open_embedding
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +41,6 @@ def place(
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="The same seed gives the same points.")
     ] = 0,
-    graph: opt.EmbeddedGraph = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
@@ -56,7 +55,7 @@ def place(
 
     Examples:
       ultrahyperbolic place club new_ties.tsv -o newcomers
-      ultrahyperbolic place club new_ties.csv --weight calls --graph ties.csv
+      ultrahyperbolic place club new_ties.csv --weight calls
     """
     from ..training.checkpoint import CHECKPOINT
     from ..training.place import with_placed
@@ -68,11 +67,8 @@ def place(
     ties = find_graph(new_ties, reading, quiet=as_json)
     where = output or Path("out") / graph_name(new_ties)
     claim(context, where, overwrite=overwrite)
-    data, why = graph_of(embedding, folder, graph, reading if graph else {}, quiet=True)
-    if data is None:
-        note(f"placed by the new ties alone, as {why}; pass --graph for a better fit")
-    else:
-        embedding = replace(embedding, manifold=embedding.space, graph=data)
+    if embedding.graph is None:
+        note(f"placed by the new ties alone, as {folder} holds no ties: embed its graph again")
     with refusing(ValueError, TypeError):
         new = embedding.transform(ties, seed=seed, quiet=as_json)
         whole = with_placed(embedding, new, ties)
@@ -103,18 +99,14 @@ def place(
     print(f"\nfiles: {where / 'embedding.parquet'}, {where / 'run.json'}")
 
 
-@opt.reads_graph
 def suggest(
     folder: opt.Folder,
-    graph: opt.EmbeddedGraph = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pairs to show.")] = 20,
     node: Annotated[
         str | None, opt.option("--node", metavar="ID", help="Only pairs of this node.")
     ] = None,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
 ) -> None:
     """Suggest missing ties: the likeliest pairs without one, with reasons.
 
@@ -126,23 +118,11 @@ def suggest(
     Examples:
       ultrahyperbolic suggest club
       ultrahyperbolic suggest club -k 5 --node 34
-      ultrahyperbolic suggest club --graph ties.tsv --csv missing.csv
+      ultrahyperbolic suggest club --csv missing.csv
     """
     embedding = open_embedding(folder)
     row = None if node is None else embedding.ids[find_row(embedding.rows, node, folder)]
-    if graph is None and embedding.ties is not None and not embedding.is_directed:
-        check_unread(reading)
-        known = embedding
-        if file := newer_file(embedding.record, folder):
-            note(
-                f"{file} is newer than the embedding, whose ties are used: pass --graph to read "
-                "the file"
-            )
-    else:
-        data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-        if data is None or why:
-            raise Refused(f"suggest needs the graph, and {why}: pass --graph")
-        known = replace(embedding, manifold=embedding.space, graph=data)
+    graph_of(embedding, folder)
 
     from ..evaluation.missing import FEWEST_TIES
     from ..training.checkpoint import locked
@@ -150,8 +130,8 @@ def suggest(
     from ..training.suggest import suggest as find
 
     with refusing(ValueError, MemoryError, ImportError):
-        calibration = calibrate(known, quiet=as_json)
-        table = find(known, k, row, calibration=calibration, quiet=as_json)
+        calibration = calibrate(embedding, quiet=as_json)
+        table = find(embedding, k, row, calibration=calibration, quiet=as_json)
     if not calibration.rounds:
         note(f"there are no scores: they need {FEWEST_TIES} ties or more, and pairs without one")
     elif embedding.record.suggest != calibration.to_json():

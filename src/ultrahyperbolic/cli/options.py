@@ -66,10 +66,6 @@ OptionalGraphArgument = Annotated[str | None, _graph]
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that embed wrote.")
 ]
-_embedded = (
-    "The graph that was embedded, a file or data set. Default: looked for where embed read it."
-)
-EmbeddedGraph = Annotated[str | None, option("--graph", metavar="GRAPH", help=_embedded)]
 TITLE = "The title of the report; default: the last one given, or the name of the graph."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]

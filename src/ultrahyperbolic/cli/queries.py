@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -27,15 +27,7 @@ from .output import (
     shown,
     write_csv,
 )
-from .sources import (
-    aligned,
-    check_folder,
-    check_unread,
-    find_again,
-    find_graph,
-    graph_of,
-    open_embedding,
-)
+from .sources import check_folder, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -49,7 +41,7 @@ _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 _RankedBy = Literal["centrality", "delta", "height"]
 _ClusteredBy = Literal["graph", "map"]
-_MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
+_MEASURED_BY = "Another graph to measure by, a file or data set. Default: the embedded one."
 
 
 def rank(
@@ -95,41 +87,21 @@ def rank(
     )
 
     saved = open_embedding(folder)
-    if by == "height":
-        _check_directed(saved, folder)
     by = by or ranked_by(saved)
     if by == "delta" and saved.centrality is None:
         note(
             "ranked by delta, as the folder does not hold the graph: embed it again to rank by "
             "centrality"
         )
-    with refusing(ValueError):
+    with refusing(ValueError, about=f"{folder}: "):
         table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
     words = {"intervals": INTERVALS} if "rank_low" in table else {}
     if as_json:
-        print_json(
-            {
-                "folder": str(folder),
-                "nodes": len(saved),
-                "by": by,
-                **words,
-                "ranking": json_rows(table),
-            }
-        )
+        about = {"folder": str(folder), "nodes": len(saved), "by": by, **words}
+        print_json({**about, "ranking": json_rows(table)})
         return
     score = score_column(saved, by)
-    own = {
-        "node",
-        "label",
-        "centrality",
-        "delta",
-        "rank",
-        "rank_low",
-        "rank_high",
-        score,
-        *OTHER_RANKS.values(),
-    }
     columns = {"rank": ranks_in_words(table), **names(table)}
     columns[by] = [number(cast("float", value)) for value in table[score]]
     columns |= {
@@ -137,7 +109,7 @@ def rank(
         for what, name in OTHER_RANKS.items()
         if name in table
     }
-    print_columns(columns | _others(table, own))
+    print_columns(columns | _attributes(table, saved, score))
     for text in words.values():
         print(f"in brackets: {text}")
 
@@ -174,9 +146,8 @@ def neighbors(
 
     saved = open_embedding(folder)
     row = find_row(saved.rows, node, folder)
-    if out is not None:
-        _check_directed(saved, folder)
-    table = nearest(saved, row, k, None if out is None else "out" if out else "in")
+    with refusing(ValueError, about=f"{folder}: "):
+        table = nearest(saved, row, k, None if out is None else "out" if out else "in")
     write_csv(csv_file, table)
     if as_json:
         found = saved.ids[row]
@@ -189,24 +160,19 @@ def neighbors(
     if "connected" in table:
         weights = zip(table["weight"], table["connected"], strict=True)
         columns["weight"] = [f"{weight:.6g}" if tied else "" for weight, tied in weights]
-    print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
+    print_columns(columns | _attributes(table, saved))
 
 
-def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
-    """The attributes in a table, as a terminal may see them."""
+def _attributes(table: Columns, embedding: Embedding, score: str = "") -> dict[str, list[str]]:
+    """The attributes of nodes, which are the last columns of a table, as a terminal may see them;
+    without the one that is the score.
+    """
     found = {}
-    for name, values in table.items():
-        if name not in own:
+    for name, values in list(table.items())[len(table) - len(embedding.attributes) :]:
+        if name != score:
             cells = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
-
-
-def _check_directed(saved: Embedding, folder: Path) -> None:
-    from ..embedding.answers import springs_of
-
-    if springs_of(saved) is None:
-        raise Refused(f"{folder}: the embedding has no directions: embed the graph with --directed")
 
 
 def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
@@ -226,7 +192,6 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
         return rows(text)
 
 
-@opt.reads_graph
 def cluster(
     context: typer.Context,
     folder: opt.Folder,
@@ -234,7 +199,6 @@ def cluster(
         _ClusteredBy,
         typer.Option("--by", help="Groups of strongly tied nodes, or of nodes near in the map."),
     ] = "graph",
-    graph: opt.EmbeddedGraph = None,
     keep: Annotated[
         bool,
         typer.Option(
@@ -243,8 +207,6 @@ def cluster(
     ] = True,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
 ) -> None:
     """Find communities: groups of nodes that are strongly tied.
 
@@ -262,22 +224,18 @@ def cluster(
     """
     import numpy as np
 
-    from ..evaluation import communities
     from .training import hold
 
     check_folder(folder)
     if keep:
         hold(context, folder)
     embedding = open_embedding(folder)
-    ties = embedding.ties
-    if by == "graph" and ties is None:
-        ties, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-        if ties is None:
-            raise Refused(f"cluster needs the graph, and {why}: pass --graph, or --by map")
+    if by == "graph":
+        graph_of(embedding, folder)
     with bar("clustering", show=not as_json):
-        groups = embedding.cluster("map") if by == "map" or ties is None else communities(ties)
+        groups = embedding.cluster(by)
     if keep:
-        _keep(embedding.with_attributes(cluster=groups), folder, graph, reading)
+        _keep(embedding.with_attributes(cluster=groups), folder)
     write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
     sizes = np.bincount(groups)
     if as_json:
@@ -295,7 +253,7 @@ def cluster(
     print_table(("cluster", "nodes", "most central"), rows, right=("cluster", "nodes"))
 
 
-def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading) -> None:
+def _keep(kept: Embedding, folder: Path) -> None:
     """Write the column into the folder, and the report again where there is one."""
     from ..embedding.store import REPORT
 
@@ -307,7 +265,7 @@ def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading
     from ..report import write_report
 
     try:
-        write_report(kept, folder, graph=graph_of(kept, folder, graph, reading, quiet=True)[0])
+        write_report(kept, folder)
     except (OSError, ImportError) as error:
         note(f"the report is not written again: {reason(error)}")
 
@@ -323,39 +281,39 @@ def evaluate(
 ) -> None:
     """Measure how well an embedding fits a graph.
 
-    The measures stand next to those of simple baselines. Without --graph,
-    the graph is the one that was embedded, read again from where embed found
-    it. A graph given with --graph is read as embed reads
-    it: weights are tie strengths unless you give --weights-are-distances.
-    All its nodes must be in the embedding. docs/measures.md explains the
-    measures.
+    The measures stand next to those of simple baselines. --graph names
+    another graph to measure by, such as ties that were held out. It is read
+    as embed reads it: weights are tie strengths unless you give
+    --weights-are-distances. All its nodes must be in the embedding.
+    docs/measures.md explains the measures.
 
     Examples:
       ultrahyperbolic evaluate club
       ultrahyperbolic evaluate club --graph other_ties.tsv
       ultrahyperbolic evaluate out/karate --graph karate --json
     """
+    from ..graph import GraphError
+
     context.with_resource(bar(f"evaluating {folder}", show=not as_json))
     embedding = open_embedding(folder)
-    if graph is None:
-        check_unread(reading)
-        read, why = find_again(embedding.record, folder, quiet=as_json)
-        if read is None or why:
-            raise Refused(f"evaluate needs the graph, and {why}: give it with --graph")
+    if graph is not None:
+        measured_by = find_graph(graph, reading, quiet=as_json)
+    elif reading:
+        raise Refused("without --graph no graph is read: leave out how to read it")
     else:
-        read = find_graph(graph, reading, quiet=as_json)
-    data = aligned(read, embedding, folder)
-    measures = embedding.evaluate(data, progress=not as_json)
+        measured_by = graph_of(embedding, folder)
+    with refusing(GraphError, about=f"{measured_by.source}: "):
+        measures = embedding.evaluate(measured_by, progress=not as_json)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
-        same = None if trained is None else trained == read.fingerprint
-        source = read.source if graph is None else graph
+        same = None if trained is None else trained == measured_by.fingerprint
+        source = measured_by.source if graph is None else graph
         print_json(
             {"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures}
         )
         return
-    print(data.describe())
-    if trained is not None and trained != read.fingerprint:
+    print(measured_by.describe())
+    if trained is not None and trained != measured_by.fingerprint:
         print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
     _print_measures(measures)

@@ -155,7 +155,7 @@ def verdict(found: Selection) -> str:
 
 
 def _plot(found: Selection, path: Path) -> None:
-    from ..files import replace_files
+    from ..files import replace_file
 
     figure = need("matplotlib.figure", "drawing").Figure(
         (1.5 + 0.9 * len(found.rows), 3.6), layout="constrained"
@@ -168,4 +168,4 @@ def _plot(found: Selection, path: Path) -> None:
     axis.set_ylabel(found.score_name)
     axis.set_title("one dot a seed", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
-    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})
+    replace_file(path, lambda file: figure.savefig(file, dpi=120))

@@ -24,39 +24,29 @@ _NAMES = {
 }
 
 
-@opt.reads_graph
 def report(
     context: typer.Context,
     folder: opt.Folder,
-    graph: opt.EmbeddedGraph = None,
     title: Annotated[str | None, opt.option("--title", help=opt.TITLE)] = None,
     as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
 ) -> None:
     """Write the HTML report into the folder; open it in a browser.
 
     It is one file and needs no network: a map with names, the ranking with
     intervals, a card of the selected node, how well the map fits, and how to
-    reproduce the run. A graph given by --graph is read as embed reads it: a weight is
-    the strength of a tie (docs/graphs.md).
+    reproduce the run.
 
     Examples:
       ultrahyperbolic report club
-      ultrahyperbolic report club --graph ties.tsv --title "Our club"
+      ultrahyperbolic report club --title "Our club"
     """
     from .training import hold
 
     check_folder(folder)
     hold(context, folder)
     embedding = open_embedding(folder)
-    data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-    if data is None and embedding.ties is not None and not embedding.is_directed:
-        data = embedding.ties
-        note(f"{why}: the report has the ties that were embedded; to read others, pass --graph")
-    elif data is None:
-        note(f"the graph cannot be drawn, as {why}: give it with --graph")
-
+    if embedding.graph is None:
+        note(f"the report shows no ties, as {folder} holds none: embed the graph again")
     from ..report import write_report
 
     with (
@@ -66,15 +56,11 @@ def report(
         if title is not None:
             embedding = embedding.with_record(replace(embedding.record, title=title or None))
             embedding.save_record(folder)
-        page = write_report(embedding, folder, graph=data)
+        page = write_report(embedding, folder)
     if as_json:
-        print_json(
-            {
-                "folder": str(folder),
-                "report": str(page),
-                "graph": None if data is None else data.source,
-            }
-        )
+        graph = embedding.graph
+        source = None if graph is None else graph.source
+        print_json({"folder": str(folder), "report": str(page), "graph": source})
     else:
         print(f"report, to open in a browser: {page}")
 
@@ -119,18 +105,10 @@ def plot(
     if output is None:
         hold(context, folder)
     embedding = open_embedding(folder)
-    data = None
-    if embedding.is_directed:  # the folder has the ties, and the file which way they lead
-        data, why = graph_of(embedding, folder, None, {}, quiet=True)
-        if data is None:
-            note(f"there are no arrows, as {why}")
-
     from .. import plot as figures
 
     with refusing(ValueError, OSError, ImportError):
-        picture = figures.plot_map(
-            embedding, data, colour=colour, names=names, title=title, theme=theme
-        )
+        picture = figures.plot_map(embedding, colour=colour, names=names, title=title, theme=theme)
         figures.save(picture, target, dpi=150)
     if as_json:
         print_json({"folder": str(folder), "file": str(target)})
@@ -138,7 +116,6 @@ def plot(
         print(f"file: {target}")
 
 
-@opt.reads_graph
 def export(
     context: typer.Context,
     folder: opt.Folder,
@@ -146,7 +123,6 @@ def export(
         Literal["graphml", "gexf", "vosviewer", "csv", "parquet"],
         opt.option("--format", help="What to write."),
     ],
-    graph: opt.EmbeddedGraph = None,
     output: Annotated[
         Path | None,
         opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER."),
@@ -155,8 +131,6 @@ def export(
         bool, typer.Option("--overwrite", help="Replace a file that is already there.")
     ] = False,
     as_json: opt.Json = False,
-    *,
-    reading: opt.Reading,
 ) -> None:
     """Write an embedding for another program.
 
@@ -167,7 +141,7 @@ def export(
 
     Examples:
       ultrahyperbolic export club --format gexf -o club.gexf
-      ultrahyperbolic export club --format graphml --graph ties.tsv
+      ultrahyperbolic export club --format graphml
       ultrahyperbolic export club --format csv
     """
     from .training import hold
@@ -176,16 +150,11 @@ def export(
     if output is None:
         hold(context, folder)
     embedding = open_embedding(folder)
-    data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-    if data is None and form in ("graphml", "gexf", "vosviewer"):
-        raise Refused(f"{form} needs the graph, and {why}: give it with --graph")
+    if form in ("graphml", "gexf", "vosviewer"):
+        graph_of(embedding, folder)
     target = output or folder / _NAMES[form]
     with refusing(OSError, ValueError, ImportError):
-        files, notes = embedding.export(
-            target, form, graph=data, overwrite=overwrite, progress=not as_json
-        )
-    if data is None:
-        notes.append(f"there are no labels and strengths, as {why}: give the graph with --graph")
+        files, notes = embedding.export(target, form, overwrite=overwrite, progress=not as_json)
     for text in notes:
         note(text)
     names = [str(path) for path in files]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-
-import typer
 
 from ..checks import suggestion
 from ..progress import bar
 from . import options as opt
-from .errors import Refused, reason, refusing
+from .errors import Refused, refusing
 from .options import Reading
 from .output import note, print_json, print_table
 
@@ -60,14 +56,12 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
 
 
 def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
-    """What `find_again` finds a graph again by, from any folder, beside what the graph says of
-    itself.
-    """
+    """What `read_again` reads a graph by, from any folder, beside what the graph says of itself."""
     file = str(Path(name).resolve()) if Path(name).is_file() else None
     reading = as_given(options)
     if "nodes" in options:
         reading["nodes"] = str(Path(options["nodes"]).resolve())
-    return replace(about, file=file, data_set=None if file else name, reading=reading)
+    return replace(about, file=file, reading=reading)
 
 
 def as_given(options: Reading) -> dict[str, Json]:
@@ -78,101 +72,34 @@ def as_given(options: Reading) -> dict[str, Json]:
     }
 
 
-def find_again(
-    record: RunRecord, folder: Path, *, quiet: bool, download: bool = False
-) -> tuple[Graph | None, str]:
-    """The graph that was embedded, read as it was then; else what is in its place now, and why it
-    is not that graph.
-
-    A file is looked for by its path from the working directory, where it was then, and from the
-    folder and those above it; the first with the right fingerprint is taken. A data set is only
-    downloaded if ``download`` says so.
+def read_again(record: RunRecord, folder: Path, *, quiet: bool) -> Graph:
+    """The graph of a training that continues: that of the folder's embedding, or read as it was
+    then.
     """
-    from ..datasets import available, names
+    from ..datasets import names
+    from ..embedding.store import TABLE
 
     about = record.graph
     if about is None or about.source is None:
-        return None, "run.json does not say where it came from"
-    source, file, given = about.source, about.file, record.reading or {}
-    recorded = {**given, **(about.reading or {})}
-    if "nodes" in recorded:
-        nodes = str(recorded["nodes"])
-        recorded["nodes"] = str(
-            next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
-        )
-    options = cast("Reading", recorded)
-    readers: list[Callable[[], Graph]] = [
-        partial(find_graph, str(path), options, quiet=quiet)
-        for path in _files(source, file, folder)
-    ]
-    if source in names() and (download or available(source)):
-        readers.append(partial(_load, source, options))
-    first: tuple[Graph | None, str] | None = None
-    for read in readers:
-        try:
-            graph = replace(read(), source=source)
-        except (typer.TyperException, TypeError, ValueError) as error:
-            first = first or (None, reason(error))
-        else:
-            if graph.fingerprint == about.fingerprint:
-                return graph, ""
-            first = first or (graph, f"{source} has changed since")
-    return first or (None, f"{source} is not here")
+        raise Refused(f"{folder} cannot be resumed, as run.json does not say of which graph it is")
+    if (folder / TABLE).exists():
+        graph = open_embedding(folder).graph
+        if graph is not None and graph.fingerprint == about.fingerprint:
+            return graph
+    source, options = about.source, cast("Reading", dict(about.reading or record.reading or {}))
+    for path in (about.file, source):
+        if path is not None and os.path.isfile(path):  # which no name is too long for
+            return replace(find_graph(path, options, quiet=quiet), source=source)
+    if source in names():
+        return _load(source, options)
+    raise Refused(f"{folder} cannot be resumed, as {source} is not here: put it back")
 
 
-def _files(given: str, then: object, folder: Path) -> list[Path]:
-    """The files that a path which was given may mean now, each once; ``then`` is where it was."""
-    places = [Path(given), *([Path(then)] if isinstance(then, str) else [])]
-    if not places[0].is_absolute():
-        home = folder.resolve()
-        places += [above / given for above in (home, *home.parents)]
-    found: dict[Path, Path] = {}
-    for path in places:
-        if os.path.isfile(path):  # which no name is too long or too strange for
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
-
-
-def graph_of(
-    embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool
-) -> tuple[Graph | None, str]:
-    """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why
-    there is none.
-    """
-    if name is not None:
-        return aligned(find_graph(name, options, quiet=quiet), embedding, folder), ""
-    check_unread(options)
-    found, why = find_again(embedding.record, folder, quiet=True)
-    return None if found is None or why else aligned(found, embedding, folder), why
-
-
-def newer_file(record: RunRecord, folder: Path) -> Path | None:
-    """A file that the graph may have come from and that was written after the embedding."""
-    from ..embedding.store import TABLE
-
-    files = (
-        _files(record.graph.source, record.graph.file, folder)
-        if record.graph and record.graph.source
-        else []
-    )
-    written = (folder / TABLE).stat().st_mtime
-    return next((path for path in files if path.stat().st_mtime > written), None)
-
-
-def check_unread(options: Reading) -> None:
-    """Refuse options of reading where ``--graph`` names nothing to read."""
-    if options:
-        option, value = next(iter(options.items()))
-        text = "unweighted" if option == "weight" and value is False else option.replace("_", "-")
-        raise Refused(f"--{text} says how a graph is read: name it with --graph")
-
-
-def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
-    """The graph with the nodes of the embedding, in their order."""
-    if strangers := [node for node in graph.ids if not embedding.rows.has_id(node)]:
-        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
-        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
-    return graph.with_nodes(embedding.ids)
+def graph_of(embedding: Embedding, folder: Path) -> Graph:
+    """The graph that was embedded, as the folder holds it."""
+    if embedding.graph is None:
+        raise Refused(f"{folder} holds no ties, as version 0.2 kept none: embed the graph again")
+    return embedding.graph
 
 
 def _load(name: str, options: Reading) -> Graph:
@@ -214,30 +141,19 @@ def check_folder(folder: Path) -> None:
 
 
 def open_embedding(folder: Path) -> Embedding:
-    """The embedding of a folder, or one line that says what is wrong with it; what is doubtful is
-    said in notes.
-    """
+    """The embedding of a folder, or one line that says what is wrong with it."""
     from ..embedding.store import RECORD, TABLE
 
     check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(
             f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not "
-            "finish; "
-            f"embed --resume {folder} goes on with it"
+            f"finish; embed --resume {folder} goes on with it"
         )
-    with (
-        refusing(OSError, ValueError),
-        warnings.catch_warnings(record=True) as said,
-        bar(f"opening {folder}"),
-    ):
-        warnings.simplefilter("always")
+    with refusing(OSError, ValueError), bar(f"opening {folder}"):
         from ..embedding import Embedding
 
-        embedding = Embedding.load(folder)
-    for warning in said:
-        note(str(warning.message))
-    return embedding
+        return Embedding.load(folder)
 
 
 def datasets(as_json: opt.Json = False) -> None:
@@ -253,13 +169,15 @@ def datasets(as_json: opt.Json = False) -> None:
     """
     from ..datasets import available, names
 
-    found = {name: (line, available(name)) for name, line in names().items()}
+    rows = [
+        {"name": name, "description": line, "available": available(name)}
+        for name, line in names().items()
+    ]
     if as_json:
-        rows = [
-            {"name": name, "description": line, "available": here}
-            for name, (line, here) in found.items()
-        ]
         print_json({"datasets": rows})
         return
-    lines = [(name, "yes" if here else "no", line) for name, (line, here) in found.items()]
+    lines = [
+        (str(row["name"]), "yes" if row["available"] else "no", str(row["description"]))
+        for row in rows
+    ]
     print_table(("name", "here", "what it is"), lines)

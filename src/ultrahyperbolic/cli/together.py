@@ -54,9 +54,7 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
 
 def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning", "a checkpoint"]:
     """What the same command has left in a folder, before torchrun started the processes again."""
-    from ..embedding.record import RunRecord
-    from ..embedding.store import RECORD
-    from ..files import read_sealed_json
+    from ..embedding.store import read_record
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
 
     restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
@@ -65,7 +63,7 @@ def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning",
     try:
         if (folder / CHECKPOINT).exists():
             return "a checkpoint" if read_checkpoint(folder)[1].command == command else "nothing"
-        record = RunRecord.from_json(read_sealed_json(folder / RECORD))
+        record = read_record(folder)
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:

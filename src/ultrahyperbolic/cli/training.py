@@ -18,7 +18,7 @@ from ..progress import bar
 from .errors import Refused, reason, refusing
 from .output import note, print_json, print_summary, resuming, summary_as_json
 from .signals import cut_short, end, on_interrupt
-from .sources import check_folder, find_again, open_embedding
+from .sources import check_folder, open_embedding, read_again
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -309,17 +309,16 @@ def _reopen(
     together.
     """
     from ..embedding.record import RunRecord
-    from ..embedding.store import RECORD
+    from ..embedding.store import read_record
     from ..engines.communicator import versions
-    from ..files import check_writable, read_sealed_json
+    from ..files import check_writable
     from ..loop import Stopped
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
     from ..training.execution import Execution
 
     checkpoint = None
     with refusing(OSError, ValueError):
-        there = (folder / RECORD).exists()
-        record = written = RunRecord.from_json(read_sealed_json(folder / RECORD) if there else {})
+        record = written = read_record(folder)
         if (folder / CHECKPOINT).exists():
             checkpoint, record = read_checkpoint(folder)
     if record.training is None or record.graph is None:
@@ -343,7 +342,7 @@ def _reopen(
             f"{folder} has reached its time limit of {limit:g} s: add --time-limit SECONDS to "
             "continue"
         )
-    if checkpoint is not None and there and written.stopped is None:
+    if checkpoint is not None and written != RunRecord() and written.stopped is None:
         # A record that is not complete belongs to the training of the checkpoint.
         _refuse(
             folder,
@@ -356,9 +355,7 @@ def _reopen(
     _refuse(folder, "other versions, whose bits may differ", {"versions": then}, {"versions": here})
     with refusing(OSError, about="cannot write the embedding: "):
         check_writable(folder)
-    data, why = find_again(record, folder, quiet=quiet, download=True)
-    if data is None:
-        raise Refused(f"{folder} cannot be resumed, as {why}: put it back")
+    data = read_again(record, folder, quiet=quiet)
     kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
     found: dict[str, Json] = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse(folder, "another graph", {"graph": kept}, {"graph": found})

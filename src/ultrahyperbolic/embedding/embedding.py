@@ -24,7 +24,7 @@ from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..graph.flow import Centrality, centrality_of
 from ..pairs import check_k, distances_from, popularity_array, rows_of, tensor_of
-from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
+from ..spaces import MANIFOLD, Geometry, ManifoldField, Space
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
 from .record import RunRecord
@@ -56,9 +56,7 @@ class Embedding:
     data.
     """
     graph: Graph | None = None
-    """The graph it was trained on. None after loading; `ties` is then what the folder holds of
-    it.
-    """
+    """The graph it was trained on; None where it is not known, as of folders of version 0.2."""
     popularity: Floats | None = None
     """[n] an offset learnt for each node beside its point: the distance of two nodes is D_γ less
     that of both.
@@ -73,8 +71,6 @@ class Embedding:
         space: Space = field(init=False)
     _nearest: ClassVar[Near | None] = None
     """The nearest nodes of every node, where they were computed before."""
-    _saved_ties: ClassVar[store.TieTexts | None] = None
-    """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
@@ -171,14 +167,14 @@ class Embedding:
         """Current-flow closeness of the nodes in the graph, with standard errors; None where the
         graph is not known.
         """
-        return None if self.ties is None else centrality_of(self.ties)
+        return None if self.graph is None else centrality_of(self.graph)
 
     @cached_property
     def other_ranks(self) -> dict[str, NDArray[np.int64]]:
         """The ranks [n] by strength, eigenvector centrality and PageRank; none where the graph is
         not known.
         """
-        return {} if self.ties is None else other_ranks(self.ties)
+        return {} if self.graph is None else other_ranks(self.graph)
 
     def hierarchy(self, by: answers.RankedBy | None = None) -> pandas.DataFrame:
         """The ranking, best first: node, label, rank, centrality, delta, ranks by other scores, and
@@ -275,22 +271,16 @@ class Embedding:
 
     def ties_of(self, row: int) -> TiesOf | None:
         """The ties of the node in a row; None where the graph is not known."""
-        if self.graph is None and self._saved_ties is not None:
-            return self._saved_ties.of(row)  # a large graph is not made for the ties of one node
-        if self.ties is None:
+        if self.graph is None:
             return None
-        offsets, nodes = self.ties.neighbor_lists
-        mine = slice(offsets[row], offsets[row + 1])
-        return TiesOf(nodes[mine], self.ties.neighbor_weights[mine])
+        offsets, nodes = self.graph.neighbor_lists
+        ties = slice(offsets[row], offsets[row + 1])
+        return TiesOf(nodes[ties], self.graph.neighbor_weights[ties])
 
-    @cached_property
+    @property
     def ties(self) -> Graph | None:
-        """The graph it was trained on, or after loading the ties that the folder holds; None where
-        it holds none.
-        """
-        if self.graph is not None or self._saved_ties is None:
-            return self.graph
-        return store.graph_of(self.ids, self._saved_ties)
+        """The same as `graph`."""
+        return self.graph
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node."""
@@ -325,14 +315,16 @@ class Embedding:
         by distances.
         """
         check_choice("by", by, ("graph", "map"))
-        graph, recorded = self.ties, self.record.graph
         if by == "graph":
-            if graph is None:
+            if self.graph is None:
                 raise ValueError(
                     "the ties of this embedding are not known: find communities by='map'"
                 )
-            return communities(graph)
-        ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
+            return communities(self.graph)
+        recorded = self.record.graph
+        ties = None if recorded is None else recorded.edges
+        if self.graph is not None:
+            ties = self.graph.n_edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self.points, self.space, pairs=ties, near=near, popularity=self.popularity)
 
@@ -439,61 +431,33 @@ class Embedding:
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a folder with ``embedding.parquet``, which anything that reads Parquet can read,
-        and ``run.json``.
+        and ``run.json``, a copy of the record for people.
 
-        It writes both files or neither; of several processes, the last one wins. Each file carries
-        the sha256 of its content. A ``report.html`` in the folder is removed, because it shows
-        other points; `report` writes a new one.
+        The table is written whole or not at all; of several processes, the last one wins. A
+        ``report.html`` in the folder is removed, because it shows other points; `report` writes a
+        new one.
         """
-        table, path = (
-            self._table,
-            store.prepare_folder(folder, overwrite=overwrite),
-        )  # what is refused makes no folder
-        store.save(path, table, self.rank, self.record)
+        table = store.as_table(self)  # what is refused makes no folder
+        path = store.prepare_folder(folder, overwrite=overwrite)
+        store.save(path, table, self.record)
+        (path / store.REPORT).unlink(missing_ok=True)
         return path
 
     def save_record(self, folder: Path) -> None:
-        """Write ``run.json`` alone, to the folder in which these points are saved."""
-        store.write_record(folder, self.record, self._table)
+        """Write the record into the folder in which these points are saved: all else there stays.
 
-    @property
-    def _table(self) -> store.Table:
-        geometry = described(self.space)
-        if geometry is None:
-            raise TypeError(
-                "only pseudo-hyperboloids, flat space and products of them can be saved, not "
-                f"{self.manifold}"
-            )
-        return store.Table(
-            self.ids,
-            self.points,
-            self.delta,
-            geometry.to_json(),
-            self.popularity,
-            self.labels,
-            self.attributes,
-            self._ties,
-            self.centrality,
-        )
-
-    @cached_property
-    def _ties(self) -> store.TieTexts | None:
-        return self._saved_ties if self.graph is None else store.ties_of(self.graph)
-
-    @classmethod
-    def _of_table(cls, table: store.Table) -> Self:
-        own = {name: getattr(table, name) for name in ("popularity", "labels", "attributes")}
-        return cls(table.ids, table.points, Geometry.from_json(table.manifold), **own)
+        ``FileExistsError`` where other points were saved there since.
+        """
+        saved = type(self).load(folder)
+        if not np.array_equal(saved.points, self.points):
+            raise FileExistsError(f"{folder} holds other points by now")
+        store.save(folder, store.as_table(saved.with_record(self.record)), self.record)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not
-        what was written.
-        """
-        embedding, table, record = store.load(Path(folder), cls._of_table)
-        embedding = embedding.with_record(record)
-        # Where cached_property keeps it: the sums are not taken again.
-        vars(embedding).update(delta=table.delta, _saved_ties=table.tie_texts)
-        if table.centrality is not None:
-            vars(embedding).update(centrality=table.centrality)
+        """Read what `save` wrote; ``ValueError`` where the table is not what was written."""
+        with store.naming_damage(Path(folder)):
+            arguments, computed = store.read(Path(folder))
+            embedding = cls(**arguments)
+        vars(embedding).update(computed)  # where cached_property keeps it
         return embedding

@@ -64,12 +64,11 @@ class GraphRecord(_Record):
     columns: Mapping[str, Json] | None = None
     file: str | None = None
     """Where the file was, from the root; None of a data set."""
-    data_set: str | None = None
     reading: Mapping[str, Json] | None = None
     """The options it was read with, paths from the root; None for a graph that the command did not
     read.
     """
-    _rare = ("reading", "file", "data_set")
+    _rare = ("reading", "file")
 
 
 @dataclass(frozen=True)

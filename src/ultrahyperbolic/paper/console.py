@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.base import BatchState
-from ..files import replace_file, replace_files
+from ..files import replace_file
 from ..geometry import Geometry
 from ..graph.errors import need
 from ..loop import Progress
@@ -132,4 +132,4 @@ def draw_table(
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.3)
     axes[-1].legend(fontsize=7, loc="lower right")
-    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
+    replace_file(path, lambda file: figure.savefig(file, dpi=130))

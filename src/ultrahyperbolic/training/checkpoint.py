@@ -8,16 +8,16 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from ..embedding.record import Json, RunRecord
-from ..embedding.store import RECORD, REPORT, TABLE, finish_save
+from ..embedding.store import RECORD, REPORT, TABLE
 from ..engines.base import OF_NODES, OF_RUNS, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
-from ..files import SEAL, alone, digest_of, holder, lock, remove_leftovers, replace_files
+from ..files import SEAL, digest_of, holder, lock, remove_leftovers, replace_file
 from ..loop import Checkpoint, Progress
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -78,7 +78,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     }
     about[SEAL] = digest_of(about, list(arrays.values()))
     content = save(arrays, {_ABOUT: json.dumps(about)})
-    replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
+    replace_file(folder / CHECKPOINT, content)
 
 
 def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
@@ -133,14 +133,12 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a folder to write into, where locks exist; ``BlockingIOError`` where another process
     holds it.
 
-    What killed processes have left is removed, and a save that one of them had half done is
-    completed.
+    What killed processes have left is removed.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
     except PermissionError:  # some systems open no folders
         handle = None
-    names = (TABLE, RECORD, CHECKPOINT, REPORT)
     try:
         if handle is not None and lock(handle) is False:
             number = holder(handle)
@@ -148,14 +146,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise BlockingIOError(
                 f"{who} is writing into {folder}: wait for it, or name another folder"
             )
-        if any(left for name in names for left in folder.glob(f".{name}.*")):
-            with (
-                suppress(OSError),
-                alone(folder) as certain,
-            ):  # a folder that cannot be written to is told of later
-                if certain:
-                    finish_save(folder)
-                    remove_leftovers(folder, names)
+        remove_leftovers(folder, (TABLE, RECORD, CHECKPOINT, REPORT))
         yield
     finally:
         if handle is not None:
