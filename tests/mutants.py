@@ -150,7 +150,7 @@ MUTANTS = [
         "graph/test_fold.py::test_compiled_loops_change_nothing",
     ),
     Mutant(
-        "engines/numba/offsets.py",
+        "engines/numba/biases.py",
         "-4.0 * spring / tau",
         "-2.0 * spring / tau",
         "engines/test_directed.py",

@@ -15,7 +15,6 @@ from ..objective import closeness_bytes
 from ..objective.ranking import MAX_NODES
 from .base import EXACT_NODES, Machine, Memory, Problem
 from .communicator import processes_here
-from .numba.arguments import SMALL_NODES
 from .registry import resolve, unfit
 
 # Bytes: of compilers and kernels whatever is trained, and of a sorted edge (ends, class, order,
@@ -152,7 +151,7 @@ def _triton_bytes(problem: Problem, machine: Machine) -> Memory:
         max(problem.widths),
     )
     item = 8 if machine.precision == "float64" else 4
-    passes = widest * (runs * n * (item + 6 * 8) + _ROWS * item) + runs * n * 3 * 8
+    passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item) + runs * n * 3 * 8
     passes += runs * 7 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
     # While the ties of large graphs are sorted by block of rows, each is there twice in a few
     # arrays.
@@ -172,12 +171,11 @@ def _numba_bytes(problem: Problem, machine: Machine) -> Memory:
     coordinates = sum(problem.widths) + sum(spec.popularity for spec in problem.specs)
     from .numba.streaming import ROWS, TILE, slabs_of
 
-    item = 4 if machine.precision == "float32" else 8
     parts = n > EXACT_NODES and all(spec.schedule.parts > 1 for spec in problem.specs)
     slabs = len(slabs_of(n, sample=parts)) - 1
-    passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
-    passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
-    if n > SMALL_NODES and not parts:
+    passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * 8
+    passes += 3 * 8 * coordinates * n + runs * 6 * 8 * m
+    if not parts:
         from .numba.near import ENTRY_BYTES, most_entries
 
         # What the finish lists, and where the points were when it did.

@@ -99,7 +99,7 @@ def prepare(
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
         _fill_octave(
-            table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0, np.empty((2, DEGREE + 1))
+            table, SEGMENTS, octave, above, kind, radius, epsilon, np.empty((2, DEGREE + 1))
         )
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
