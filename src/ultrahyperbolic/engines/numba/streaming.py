@@ -291,34 +291,33 @@ def push(points, i, start, count, pull, gradient):
     """
     whole = count - count % WIDTH
     for k in range(len(points)):
-        x0, x1, x2, x3 = points[k, i], points[k, i + 1], points[k, i + 2], points[k, i + 3]
+        row, slopes = points[k], gradient[k]
+        columns, column_slopes = row[start:], slopes[start:]
+        x0, x1, x2, x3 = row[i], row[i + 1], row[i + 2], row[i + 3]
         a0, a1, a2, a3 = splat(x0), splat(x1), splat(x2), splat(x3)
-        r0 = r1 = r2 = r3 = x0 - x0
-        s0 = s1 = s2 = s3 = splat(r0)
+        r0 = r1 = r2 = r3 = 0.0
+        s0 = s1 = s2 = s3 = splat(0.0)
         for j in range(0, whole, WIDTH):
-            y = load(points, (k, start + j))
+            y = load(columns, j)
             # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are
             # subtracted below.
             t0, t1, t2, t3 = subtract(y, a0), subtract(y, a1), subtract(y, a2), subtract(y, a3)
-            c0, c1, c2, c3 = (
-                load(pull, j),
-                load(pull, count + j),
-                load(pull, 2 * count + j),
-                load(pull, 3 * count + j),
-            )
+            c0, c1 = load(pull, j), load(pull, count + j)
+            c2, c3 = load(pull, 2 * count + j), load(pull, 3 * count + j)
             s0, s1, s2, s3 = fma(c0, t0, s0), fma(c1, t1, s1), fma(c2, t2, s2), fma(c3, t3, s3)
-            added = fma(c2, t2, fma(c3, t3, load(gradient, (k, start + j))))
-            store(gradient, (k, start + j), fma(c0, t0, fma(c1, t1, added)))
+            added = fma(c2, t2, fma(c3, t3, load(column_slopes, j)))
+            store(column_slopes, j, fma(c0, t0, fma(c1, t1, added)))
         for j in range(whole, count):
-            y, column = points[k, start + j], gradient[k, start + j]
+            y = columns[j]
             u0, u1, u2, u3 = y - x0, y - x1, y - x2, y - x3
             p0, p1, p2, p3 = pull[j], pull[count + j], pull[2 * count + j], pull[3 * count + j]
             r0, r1, r2, r3 = fma(p0, u0, r0), fma(p1, u1, r1), fma(p2, u2, r2), fma(p3, u3, r3)
-            gradient[k, start + j] = fma(p0, u0, fma(p1, u1, fma(p2, u2, fma(p3, u3, column))))
-        gradient[k, i] -= total(s0) + r0
-        gradient[k, i + 1] -= total(s1) + r1
-        gradient[k, i + 2] -= total(s2) + r2
-        gradient[k, i + 3] -= total(s3) + r3
+            added = fma(p2, u2, fma(p3, u3, column_slopes[j]))
+            column_slopes[j] = fma(p0, u0, fma(p1, u1, added))
+        slopes[i] -= total(s0) + r0
+        slopes[i + 1] -= total(s1) + r1
+        slopes[i + 2] -= total(s2) + r2
+        slopes[i + 3] -= total(s3) + r3
 
 
 @vectorized
