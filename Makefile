@@ -84,7 +84,6 @@ audit: $(READY)
 	$(BIN)/python requirements/audit.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
@@ -104,10 +103,9 @@ $(DOCS_READY): $(READY) requirements/docs.txt
 	$(BIN)/python $(PIP) -r requirements/docs.txt
 	touch $@
 
-# Measure again what pages say of accuracy and of the speed of the geometry.
+# Measure again what pages say of accuracy.
 measure-docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs
-	$(BIN)/python benchmarks/geometry.py --docs docs
 
 # Run the commands that pages show, and write what they print now.
 snippets: $(READY)

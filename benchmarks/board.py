@@ -11,10 +11,7 @@ trained again unless ``--again`` says so. ``table`` prints the tables of the doc
 
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
-``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is
-trained for ``choice``       the geometry that is chosen, against the best that ``--runs`` has
-``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of
-the unseen half
+``choice``       the geometry that is chosen, against the best that ``--runs`` has
 """
 
 import math
@@ -26,20 +23,17 @@ from pathlib import Path
 from typing import Any
 
 import board_run
-import numpy as np
 import torch
 from bench import Figures, Floats, Value, add_folder, load, mean, parser, save
-from board_graphs import Loaded, depths_known, load_graph, of_half
+from board_graphs import Loaded, load_graph, of_half
 from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
 
 from ultrahyperbolic import datasets, select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.evaluation import leader_ranks
-from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.graph.flow import centrality_of
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.inputs import USUAL, Choice
@@ -145,33 +139,6 @@ def nips(asked: Namespace) -> Figures:
     return figures
 
 
-def longer(asked: Namespace) -> Figures:
-    """2N iterations against N; where N is not given, it is the median at convergence, from a run or
-    trained here.
-    """
-    n, words = asked.how.iterations, (asked.folder, asked.names, asked.geometries, asked.seeds)
-    if n is None:
-        runs = load(asked.runs) or run(*words, asked.how)
-        counts = [v for key, v in runs.items() if "/new/" in key and key.endswith("/iterations")]
-        n = round(float(np.median(counts)))
-    figures: Figures = {"longer:iterations": n}
-    lengths = [replace(asked.how, iterations=times * n, stop="iterations") for times in (1, 2)]
-    short, long = (Cells(run(*words, each)) for each in lengths)
-    for geometry in asked.geometries:
-        changes = []
-        for what, word in MEASURES.items():
-            one, two = (
-                c.several(asked.names, geometry.file_name, ["new"], what)[0] for c in (short, long)
-            )
-            key = f"longer:{geometry.file_name}/{what}"
-            figures |= {f"{key}/one": one, f"{key}/two": two}
-            if not math.isnan(two - one):
-                figures[f"{key}/difference"] = two - one
-            changes.append(f"{word} {two - one:+.4f}")
-        print(f"{geometry.name}: {2 * n} iterations against {n}: {', '.join(changes)}", flush=True)
-    return figures
-
-
 def choice(asked: Namespace) -> Figures:
     """The geometry that is chosen, against the best of those that ``run`` trained, and what it
     costs.
@@ -253,63 +220,12 @@ def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
     return execution.configs[0].geometry, embedding, time.perf_counter() - began
 
 
-def depth(asked: Namespace) -> Figures:
-    """Whether δ follows the depth below the root, which nothing was trained on, beside centralities
-    of the graph.
-    """
-    figures: Figures = {}
-    for name in asked.graphs or ("karate", *depths_known()):
-        loaded = load_graph(name, asked.folder)
-        graph, stem = loaded.graph, f"depth:{name}"
-        scores = {
-            "degree": graph.degree.astype(np.float64),
-            "strength": graph.strength,
-            "centrality": centrality_of(graph).values,
-        }
-        others = {other: central(loaded, score) for other, score in scores.items()}
-        figures |= board_run.about(loaded) | {
-            f"{stem}/{other}": value for other, value in others.items()
-        }
-        print(f"{name}: " + ", ".join(f"{other} {value:.3f}" for other, value in others.items()))
-        jobs = [Job(geometry, seed) for geometry in asked.geometries for seed in range(asked.seeds)]
-        sums = deltas(loaded, train(loaded, jobs, "new", asked.how), asked.how)
-        for geometry in asked.geometries:
-            mine = [
-                delta for job, delta in zip(jobs, sums, strict=True) if job.geometry == geometry
-            ]
-            with_depth = mean(central(loaded, -delta) for delta in mine)
-            with_strength = mean(spearman(graph.strength, -delta) for delta in mine)
-            key = f"{stem}/{geometry.file_name}"
-            figures |= {f"{key}/depth": with_depth, f"{key}/spearman_all": with_strength}
-            print(
-                f"  {geometry.name}: with depth {with_depth:.3f}, with strength "
-                f"{with_strength:.3f}",
-                flush=True,
-            )
-    return figures
-
-
-def central(loaded: Loaded, score: Floats) -> float:
-    """How well a score says what is known: ρ with minus depth; of the club, the share of members
-    below its leaders.
-    """
-    if loaded.name == "karate":
-        others = np.delete(score, leaders())
-        return mean(float((others < score[leader]).mean()) for leader in leaders())
-    if loaded.depth is None:
-        raise SystemExit(f"the depth of the nodes of {loaded.name} is not known")
-    known = loaded.depth >= 0
-    return spearman(score[known], -loaded.depth[known].astype(np.float64))
-
-
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
     "run": run_part,
     "table": table_part,
     "karate": karate,
     "nips": nips,
-    "longer": longer,
     "choice": choice,
-    "depth": depth,
 }
 
 
@@ -334,7 +250,7 @@ def main() -> None:
         "--which", default="new", help="of run: new, paper, or both with a comma (default: new)"
     )
     made.add_argument("--seeds", type=int, help="3; 100 of karate")
-    made.add_argument("--iterations", type=int, help="of every training; of longer, N")
+    made.add_argument("--iterations", type=int, help="of every training")
     made.add_argument(
         "--before",
         nargs="+",
@@ -349,7 +265,7 @@ def main() -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="of run, for choice and longer",
+        help="of run, for choice",
     )
     made.add_argument(
         "--again", action="store_true", help="of run: train what the file holds already, too"

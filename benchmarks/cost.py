@@ -1,17 +1,12 @@
 """What a training costs as graphs, dimensions, samples, devices and processes grow: ``python
 benchmarks/cost.py PART``.
 
-``scaling``      the exact objective on the CPU against nodes and coordinates, five random ties per
-node ``gpu``          the CUDA engine: errors against the reference, an iteration on NIPS
-(``--data``), the pass over all
-                 pairs against the limit of the card, and how its time and memory grow
-``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per
-second ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the
-number of ties ``large``        millions of nodes: made up, trained, and judged by hidden ties and
-by samples ``whole``        the command ``embed`` on files of graphs, with its time and its
-measures, by one seed or several ``distributed``  one process against several of one thread each
-``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs
-beside torch's
+``scaling``: the exact objective on the CPU against nodes and coordinates, five random ties per
+node. ``gpu``: the CUDA engine: an iteration on NIPS (``--data``), and the pass over all pairs
+against the limit of the card. ``large``: millions of nodes: made up, trained, and judged by hidden
+ties. ``whole``: the command ``embed`` on files of graphs, with its time and its measures, by one
+seed or several. ``distributed``: one process against several of one thread each. ``evaluation``:
+every measure of random points, five edges per node: compiled passes over the pairs beside torch's.
 
 Slopes are those of log cost over log size. What is compared computes on the same number of threads.
 """
@@ -29,26 +24,22 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from timeit import Timer
 from typing import Any
 
 import bench
 import numpy as np
 import torch
-from bench import Figures, Floats, Ints, Panel, auc, random_edges, save, show
+from bench import Figures, Floats, Ints, auc, random_edges, save, show
 from bench import slope as exponent
 
 import ultrahyperbolic
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Manifold
-from ultrahyperbolic.graph import Graph, read_graph
-from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes, Scope
-from ultrahyperbolic.objective.tables import Measure
-from ultrahyperbolic.pairs.kinds import kernel_space
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.plan import Plan
-from ultrahyperbolic.training.train import with_node_measures, with_pair_measures
 
 Options = argparse.Namespace
 BARS = {"nips_iteration_ms": "at most 0.1", "pairs_per_second_d5": "at least 3e11"}
@@ -56,12 +47,6 @@ BARS = {"nips_iteration_ms": "at most 0.1", "pairs_per_second_d5": "at least 3e1
 
 def points_of(manifold: Manifold, n: int, scale: float) -> torch.Tensor:
     return manifold.random(n, scale=scale, generator=torch.Generator().manual_seed(0))
-
-
-def random_pairs(n: int, m: int) -> RankedPairs:
-    edges = random_edges(n, m)
-    weights = np.random.default_rng(0).integers(1, 4, len(edges)).astype(np.float64)
-    return RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights, ids=n))
 
 
 NODES = (1_000, 3_000, 10_000, 30_000)
@@ -85,27 +70,21 @@ def scaling(options: Options) -> Figures:
         engine.evaluate(state)
         return 1e3 * bench.best(lambda: engine.evaluate(state), 3 if n < 30_000 else 1)
 
-    nodes, lines = options.sizes or NODES, {}
+    nodes = options.sizes or NODES
     figures: Figures = {"threads": usable_threads()}
     for tau in (0.01, 1e-4):
-        lines[f"τ = {tau:g}"] = nodes, [milliseconds(n, 5, tau) for n in nodes]
-        figures |= {f"ms_n{n}_tau{tau:g}": ms for n, ms in zip(*lines[f"τ = {tau:g}"], strict=True)}
+        times = [milliseconds(n, 5, tau) for n in nodes]
+        figures |= {f"ms_n{n}_tau{tau:g}": ms for n, ms in zip(nodes, times, strict=True)}
+        figures[f"slope_n_tau{tau:g}"] = exponent(nodes[1:], times[1:])
     wide = [milliseconds(min(3_000, max(nodes)), d, 0.01) for d in COORDINATES]
     figures |= {f"ms_d{d}": ms for d, ms in zip(COORDINATES, wide, strict=True)}
-    for tau, (_, times) in zip((0.01, 1e-4), lines.values(), strict=True):
-        figures[f"slope_n_tau{tau:g}"] = exponent(nodes[1:], times[1:])
     figures["slope_d"] = exponent(COORDINATES[1:], wide[1:])
-    if options.plot:
-        right = Panel("coordinates", "ms", "3,000 nodes, τ = 0.01", {"": (COORDINATES, wide)})
-        bench.draw(options.plot, Panel("nodes", "ms", "five coordinates", lines), right)
     return figures
 
 
 # Operations of one pair: three per coordinate (difference, square, gradient), and these for D_γ
 # with its slope, exp and what adds them up, at 128 a multiprocessor and clock.
 OPERATIONS = 42
-GPU_NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-DIMENSIONS = (3, 5, 10, 16, 32, 64)
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 
 
@@ -116,36 +95,8 @@ def gpu(options: Options) -> Figures:
     if not torch.cuda.is_available():
         raise SystemExit("this part needs a CUDA device, and torch finds none")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
-    figures: Figures = {}
-    for part in (gpu_errors, partial(gpu_nips, options.data), gpu_limit, gpu_growth):
-        figures |= (found := part())
-        show(found, BARS)
-    if options.plot:
-        by_n = {
-            key: [figures[f"{key}_n{n}"] for n in GPU_NODES] for key in ("pass_ms", "memory_mib")
-        }
-        wide = [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS]
-        titles = {
-            key: f"exponent {figures[key]:.2f}" for key in ("slope_n", "slope_memory", "slope_d")
-        }
-        bench.draw(
-            options.plot,
-            Panel(
-                "nodes", "ms a pass, d = 5", titles["slope_n"], {"": (GPU_NODES, by_n["pass_ms"])}
-            ),
-            Panel(
-                "nodes",
-                "MiB",
-                f"{titles['slope_memory']} from 1e5 on",
-                {"": (GPU_NODES, by_n["memory_mib"])},
-            ),
-            Panel(
-                "coordinates d",
-                "ms a pass, 30,000 nodes",
-                titles["slope_d"],
-                {"": (DIMENSIONS, wide)},
-            ),
-        )
+    figures = gpu_nips(options.data) | gpu_limit()
+    show(figures, BARS)
     return figures
 
 
@@ -182,32 +133,6 @@ def pass_milliseconds(n: int, d: int, repeats: int, *, smoothed: bool = False) -
     return device_milliseconds(
         partial(passes.launch, pair_points, factors, radius, schedule, iteration), repeats
     )
-
-
-def gpu_errors() -> Figures:
-    """The largest error of value and gradient against the reference, by the precision of pairs."""
-    from ultrahyperbolic.engines.reference import ReferenceEngine
-    from ultrahyperbolic.engines.triton.engine import TritonEngine
-
-    worst = dict.fromkeys(PRECISIONS, 0.0)
-    pairs, signatures = random_pairs(700, 3500), ((4, 0), (3, 1), (2, 2), (0, 4), (9, 4))
-    for (p, q), beta, spread, tau in product(
-        signatures, (-0.25, -1.0, -4.0), (0.3, 0.7, 1.5), (1.0, 0.01)
-    ):
-        manifold = PseudoHyperboloid(p, q, beta)
-        points = points_of(manifold, 700, spread)
-        state = BatchState.start([points.numpy()])
-        spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed")
-        expected = ReferenceEngine(pairs, [spec]).evaluate(state)
-        true = manifold.egrad2rgrad(points, torch.from_numpy(expected.gradient[0]))
-        for precision in PRECISIONS:
-            got = TritonEngine(pairs, [spec], precision=precision).evaluate(state)
-            gradient = manifold.egrad2rgrad(points, torch.from_numpy(got.gradient[0]))
-            error = float((gradient - true).abs().max() / true.abs().max())
-            worst[precision] = max(
-                worst[precision], error, abs(float(got.loss[0] / expected.loss[0]) - 1.0)
-            )
-    return {f"error_{precision}": error for precision, error in worst.items()}
 
 
 def gpu_nips(path: Path | None) -> Figures:
@@ -254,209 +179,7 @@ def gpu_limit() -> Figures:
     return figures
 
 
-def gpu_growth() -> Figures:
-    """Time against n from 30,000 nodes and d from 5 on, memory from 100,000 on: without the bitmap
-    of small graphs.
-    """
-    figures: Figures = {}
-    for n in GPU_NODES:
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        figures[f"pass_ms_n{n}"] = pass_milliseconds(n, 5, 2)
-        figures[f"memory_mib_n{n}"] = torch.cuda.max_memory_allocated() / 2**20
-    figures |= {f"pass_ms_n30000_d{d}": pass_milliseconds(30_000, d, 3) for d in DIMENSIONS}
-    figures["slope_n"] = exponent(GPU_NODES[3:], [figures[f"pass_ms_n{n}"] for n in GPU_NODES[3:]])
-    figures["slope_memory"] = exponent(
-        GPU_NODES[4:], [figures[f"memory_mib_n{n}"] for n in GPU_NODES[4:]]
-    )
-    figures["slope_d"] = exponent(
-        DIMENSIONS[1:], [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS[1:]]
-    )
-    return figures
-
-
-SPACE = PseudoHyperboloid(3, 3)
-TAU, EPSILON = 0.1, 0.01
-MEASURE = Measure(kernel_space(SPACE, "smoothed"), TAU, EPSILON)
-
-
-def sampled(options: Options) -> Figures:
-    """How far samples are from the loss they stand for, and how fast they go."""
-    torch.set_num_threads(1)
-    pairs = random_pairs(options.nodes, 4 * options.nodes)
-    (nodes, ties), sizes = options.speed, SampleSizes(options.batch, options.negatives)
-    scopes: tuple[Scope, ...] = ("graph", "node")
-    figures: Figures = {
-        "draws": options.draws,
-        "nodes": nodes,
-        "ties": ties,
-        "batch": options.batch,
-    }
-    figures |= {"others": options.negatives, "device": options.device}
-    edges = random_edges(nodes, ties)
-    many = RankedPairs(nodes, edges, np.arange(len(edges)) // 1000 * 1000)  # classes of a thousand
-    for scope in scopes:
-        figures |= bias(pairs, scope, options.others, options.draws)
-        figures |= speed(many, sizes, torch.device(options.device), scope)
-    return figures
-
-
-def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Figures:
-    """Mean error of loss and gradient over draws, relative to their size, with half of an interval
-    of 95 %.
-    """
-    points = points_of(SPACE, pairs.n_nodes, 0.3).requires_grad_()
-    truth = ExactLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
-    (gradient,) = torch.autograd.grad(truth, points)
-    points, truth = points.detach(), truth.detach()
-    # Along the true gradient, where what is off can be told from noise.
-    tangent = SPACE.egrad2rgrad(points, gradient)
-    figures: Figures = {}
-    told: dict[str, list[tuple[int, float]]] = {"loss": [], "gradient": []}
-    for count in others:
-        loss = SampledLoss(pairs, SampleSizes(pairs.n_edges, count, 4 * count), scope)
-        drawn = [loss(points, None, loss.draw(1, k), MEASURE) for k in range(draws)]
-        along = [
-            (SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum()
-            for f in drawn
-        ]
-        for name, ratios in (("loss", [f.loss / truth for f in drawn]), ("gradient", along)):
-            values, about = np.array([float(ratio) - 1.0 for ratio in ratios]), f"{scope}_{name}"
-            mean, deviation = float(values.mean()), float(values.std(ddof=1))
-            interval = 1.96 * deviation / draws**0.5
-            figures |= {f"{about}_bias_{count}": mean, f"{about}_interval_{count}": interval}
-            figures[f"{about}_deviation_{count}"] = deviation
-            if (
-                abs(mean) > interval
-            ):  # only a bias that can be told from nothing falls with anything
-                told[name].append((count, abs(mean)))
-    for name, known in told.items():
-        figures[f"{scope}_{name}_exponent"] = (
-            exponent(*zip(*known, strict=True)) if len(known) > 1 else None
-        )
-    return figures
-
-
-def speed(pairs: RankedPairs, sizes: SampleSizes, device: torch.device, scope: Scope) -> Figures:
-    """Ties per second of drawing, loss and gradient."""
-    points = points_of(SPACE, pairs.n_nodes, 0.3).to(device)
-    dtype = torch.float64 if device.type == "cpu" else torch.float32
-    loss = SampledLoss(pairs, sizes, scope, device=device, dtype=dtype)
-
-    draws = iter(range(7))
-    timer = Timer(lambda: float(loss(points, None, loss.draw(0, next(draws)), MEASURE).loss))
-    timer.timeit(2)
-    seconds = timer.timeit(5) / 5
-    return {
-        f"{scope}_seconds": seconds,
-        f"{scope}_ties_per_second": min(sizes.ties, pairs.n_edges) / seconds,
-        f"{scope}_peak_bytes": torch.cuda.max_memory_allocated() if device.type == "cuda" else None,
-    }
-
-
-PARTS_OF_EMBED = ("read", "start", "train", "measure", "write")
 TIES_PER_NODE, CLASSES = 10, 5
-_SMALLEST = 200_001  # fewer nodes end by looking at all pairs
-_ROWS = 1_000_000  # that are drawn at a time
-
-
-def linear(options: Options) -> Figures:
-    """Power-law graphs in Parquet, each in a process of its own, for the same number of passes over
-    the ties.
-    """
-    if options.child:
-        print(json.dumps(parts_of_embed(options.child, options.passes)))
-        return {}
-    sizes = sorted(options.sizes or (250_000, 500_000, 1_000_000))
-    if sizes[0] < _SMALLEST:
-        raise SystemExit(
-            f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs"
-        )
-    in_a_process(
-        _SMALLEST, 0
-    )  # the loops that read are compiled before the clock runs, and kept on disk
-    rows, columns = [], (*PARTS_OF_EMBED, "all", "wall")
-    print("     nodes       ties" + "".join(f"{part:>9}" for part in columns) + "  peak GiB")
-    for size in sizes:
-        row = in_a_process(size, options.passes)
-        row["all"] = sum(row[part] for part in PARTS_OF_EMBED)
-        rows.append(row)
-        cells = "".join(f"{row[part]:9.1f}" for part in columns)
-        print(
-            f"{row['nodes']:10.0f} {row['ties']:10.0f}{cells}  {row['peak'] / 2**30:8.2f}",
-            flush=True,
-        )
-    figures: Figures = {"passes": options.passes}
-    figures |= {f"{what}_{row['nodes']:.0f}": value for row in rows for what, value in row.items()}
-    if len(rows) > 1:
-        ties = [row["ties"] for row in rows]
-        lines = {part: (ties, [row[part] for row in rows]) for part in columns[:6]}
-        figures |= {f"slope_{part}": exponent(*line) for part, line in lines.items()}
-        if options.plot:
-            bench.draw(
-                options.plot,
-                Panel("ties", "CPU seconds", f"slope of all {figures['slope_all']:.2f}", lines),
-            )
-    return figures
-
-
-def write_power_law(path: Path, nodes: int, seed: int = 0) -> None:
-    """A graph of a power law in a Parquet file, with ids from 0 on in random order."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rng = np.random.default_rng(seed)
-    drawn, names = bench.power_law_ends(nodes, rng), rng.permutation(nodes)
-    kinds = {"source": pa.int64(), "target": pa.int64(), "weight": pa.float64()}
-    with pq.ParquetWriter(path, pa.schema(kinds)) as writer:
-        for start in range(0, TIES_PER_NODE * nodes, _ROWS):
-            size = min(_ROWS, TIES_PER_NODE * nodes - start)
-            ends, weights = names[drawn(size)], 1.0 + rng.integers(CLASSES, size=size)
-            writer.write_table(pa.table([*ends, weights], schema=pa.schema(kinds)))
-
-
-def in_a_process(nodes: int, passes: int) -> Figures:
-    with tempfile.TemporaryDirectory() as name:
-        write_power_law(Path(name, "ties.parquet"), nodes)
-        command = [sys.executable, __file__, "linear", "--child", name, "--passes", str(passes)]
-        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        figures: Figures = json.loads(answer.stdout.splitlines()[-1])
-        return figures
-
-
-def parts_of_embed(folder: Path, passes: int) -> Figures:
-    """CPU seconds of what ``embed`` does with one graph, in this process; 0 passes only read."""
-    from ultrahyperbolic.report import write_report
-    from ultrahyperbolic.training.start import SpectralStart
-
-    clock, began = [time.process_time()], time.perf_counter()
-
-    def lap() -> float:
-        clock.append(time.process_time())
-        return clock[-1] - clock[-2]
-
-    graph = read_graph(folder / "ties.parquet")
-    figures: Figures = {"nodes": graph.n_nodes, "ties": graph.n_edges, "read": lap()}
-    figures |= {"read_peak": bench.peak_bytes(), "read_wall": time.perf_counter() - began}
-    if passes == 0:
-        return figures
-    # Every iteration looks at all ties, and lets every node meet some others.
-    plan = Plan.of(iterations=passes, stop="iterations", device="cpu")
-    execution = Execution(plan, graph, quiet=True)
-    execution.prepare()
-    prepared = lap()
-    execution.configs[0].starting_points(graph, SpectralStart(graph))
-    start = lap()
-    embedding = execution.train(measures=False)  # which starts once more
-    figures |= {"start": prepared + start, "train": lap() - start}
-    embedding = with_node_measures(
-        graph, with_pair_measures(graph, embedding, quiet=True), quiet=True
-    )
-    figures["measure"] = lap()
-    embedding.save(folder / "embedding")
-    write_report(embedding, folder / "embedding")
-    figures |= {"write": lap(), "peak": bench.peak_bytes(), "wall": time.perf_counter() - began}
-    return figures
 
 
 def large(options: Options) -> Figures:
@@ -672,12 +395,10 @@ def torchrun(
         "1",
         "--no-report",
         "--quiet",
-        "--backend",
-        options.backend,
         "--device",
         options.device,
     ]
-    if options.backend == "numba":
+    if options.device == "cpu":
         line += ["--preset", "paper"]
     cpu = folder.with_suffix(".cpu")
     cpu.mkdir()
@@ -743,8 +464,6 @@ def embed_command() -> None:
 PARTS: dict[str, Callable[[Options], Figures]] = {
     "scaling": scaling,
     "gpu": gpu,
-    "sampled": sampled,
-    "linear": linear,
     "large": large,
     "whole": whole,
     "distributed": distributed,
@@ -752,7 +471,6 @@ PARTS: dict[str, Callable[[Options], Figures]] = {
 }
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "sampled": {"nodes": 300, "others": [8, 16, 32, 64], "device": "cpu"},
     "distributed": {"device": "cpu"},
 }
 
@@ -765,17 +483,12 @@ def main() -> None:
     made.add_argument(
         "--against", type=Path, metavar="JSON", help="of whole: what it wrote elsewhere"
     )
-    made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
     made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
-    made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
-    made.add_argument(
-        "--passes", type=int, default=20, help="of linear: over the ties (default: 20)"
-    )
-    made.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    made.add_argument("--sizes", type=int, nargs="+", help="of scaling: in nodes")
     made.add_argument(
         "--nodes",
         type=int,
-        help="sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000",
+        help="large 1,000,000, distributed 10,000, evaluation 12,000",
     )
     made.add_argument("--ties", type=int, default=10_000_000, help="of large and a ring")
     made.add_argument(
@@ -784,19 +497,6 @@ def main() -> None:
     made.add_argument("--iterations", type=int, help="of distributed 200, else as embed takes")
     made.add_argument("--signature", type=int, nargs=2, help="of large, whole; as embed has it")
     made.add_argument("--device", help="cpu or cuda")
-    made.add_argument("--draws", type=int, default=1000, help="of sampled")
-    made.add_argument(
-        "--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES")
-    )
-    made.add_argument(
-        "--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed"
-    )
-    made.add_argument(
-        "--negatives",
-        type=int,
-        default=1000,
-        help="of sampled: others that they meet, for the speed",
-    )
     made.add_argument(
         "--both",
         type=int,
@@ -806,16 +506,13 @@ def main() -> None:
     made.add_argument("--repeats", type=int, default=3, help="of evaluation")
     made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
-    made.add_argument(
-        "--backend", choices=("numba", "sampled"), default="numba", help="of distributed"
-    )
     options = made.parse_args()
     defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu"}
     for name, value in (defaults | DEFAULTS.get(options.part, {})).items():
         if getattr(options, name) is None:
             setattr(options, name, value)
     figures = PARTS[options.part](options)
-    if not options.child and options.part != "gpu":
+    if options.part != "gpu":
         show(figures)
     save(figures, options.json)
 

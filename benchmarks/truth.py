@@ -6,10 +6,7 @@ known.
   elsewhere python benchmarks/truth.py board       the measures and the agreement between runs on
   the graphs of the board python benchmarks/truth.py directed    height, neighbours both ways and
   all ordered pairs of directed graphs python benchmarks/truth.py held-out    the direction of a
-  tenth of the one-way ties, hidden: ours and SpringRank's python benchmarks/truth.py flows       a
-  ring, a tree whose leaves lead back to the root, a symmetric graph python benchmarks/truth.py
-  dup-div     hidden ties of a graph that grew by duplication, and two likelihoods of others python
-  benchmarks/truth.py worm        a picture of the neurons of C. elegans by their heights
+  tenth of the one-way ties, hidden: ours and SpringRank's
 
 A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart
 count once. ``outside`` has planted trees, and graphs without their directions; an interval is over
@@ -28,22 +25,18 @@ from pathlib import Path
 import bench
 import networkx as nx
 import numpy as np
-import torch
-from bench import Figures, Floats, Ints
+from bench import Figures, Floats
 from board_graphs import load_graph, of_half
 from graphs import GENERATED, star_with_path
-from scipy.stats import rankdata, spearmanr
-from torch import Tensor
-from torch.nn.functional import logsigmoid
+from scipy.stats import spearmanr
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.graph.centrality import eigenvector, pagerank
 from ultrahyperbolic.graph.flow import centrality_of
-from ultrahyperbolic.graph.heights import flow, heights, trophic_levels
+from ultrahyperbolic.graph.heights import heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
-from ultrahyperbolic.plot import plane
 
 SEEDS = ORDERS = 3
 
@@ -363,161 +356,6 @@ def held_out(folder: Path, splits: int) -> Figures:
     return figures
 
 
-def flows() -> Figures:
-    """Heights and circulation of graphs of which both are known; a symmetric one beside itself
-    without directions.
-    """
-    tree, people = nx.balanced_tree(3, 4, create_using=nx.DiGraph), nx.les_miserables_graph()
-    tree.add_edges_from([(node, 0) for node in list(tree) if not tree.out_degree(node)])
-    figures, ring = Figures(), nx.cycle_graph(100, create_using=nx.DiGraph)
-    for name, made in {"ring": ring, "tree": tree, "symmetric": people.to_directed()}.items():
-        graph = Graph.from_networkx(made, directed=True)
-        run = uh.embed(graph, quiet=True)
-        mine = {
-            **flow(graph.n_nodes, *graph.arcs)._asdict(),
-            "spread_of_heights": float(np.ptp(run.heights)),
-        }
-        mine |= directed_measures(run.scores, run.scores_in, *graph.arcs, run.heights)
-        figures |= {f"{name}:{key}": value for key, value in mine.items()}
-    plain = uh.embed(people, quiet=True).record.measures
-    gaps = [abs(value - plain[key]) for key, value in run.record.measures.items() if key in plain]
-    return figures | {"symmetric:largest_gap": max(gaps)}
-
-
-def duplicated(n: int, kept: float, seed: int) -> Ints:
-    """[m, 2] from a ring of three nodes: a drawn one is copied, and with it each of its ties with a
-    chance of ``kept``.
-
-    A copy without ties does not count.
-    """
-    rng, arcs, size = np.random.default_rng(seed), [(0, 1), (1, 2), (2, 0)], 3
-    while size < n:
-        old = int(rng.integers(size))
-        ends = [
-            [size if end == old else end for end in arc]
-            for arc in arcs
-            if old in arc and rng.random() < kept
-        ]
-        arcs += [(i, j) for i, j in ends]
-        size += bool(ends)
-    return np.array(arcs)
-
-
-def cylinder(x: Tensor, own: Tensor) -> Tensor:
-    """Sim et al. (2021): the chance [n, n] of ties, three Fermi–Dirac functions; time goes round,
-    at most once more.
-    """
-    (a, b, r), gap = (
-        own[:3].exp(),
-        torch.remainder(x[:, 0] - x[:, None, 0] + math.pi, 2.0 * math.pi) - math.pi,
-    )
-    apart, chances = (x[:, None, 1:] - x[:, 1:]).square().sum(-1), []
-    for t in (gap, gap - 2.0 * math.pi, gap + 2.0 * math.pi):
-        logs = (
-            logsigmoid((r - apart + t * t) / a)
-            + logsigmoid(t / b)
-            + logsigmoid(-own[3].sub(2.0).sigmoid() * t / b)
-        )
-        chances.append((logs / 3.0).exp())
-    return torch.stack(chances).mean(0)
-
-
-def spacetime(x: Tensor, own: Tensor) -> Tensor:
-    """Law & Lucas (2023): σ(χ²)σ(τ), χ² the squared proper time, and τ the time from the first node
-    to the second.
-    """
-    gap, apart = x[:, 0] - x[:, None, 0], (x[:, None, 1:] - x[:, 1:]).square().sum(-1)
-    return torch.sigmoid((gap * gap - apart) / own[0].exp()) * torch.sigmoid(gap / own[1].exp())
-
-
-def rival(
-    chance: Callable[[Tensor, Tensor], Tensor], arcs: Ints, n: int, seed: int
-) -> dict[str, Floats]:
-    """Minus the chances of ties in 10 dimensions, most likely by Adam, four pairs without a tie
-    counting as one tie.
-
-    After several numbers of steps, as more than a few fit the ties that are known and no others.
-    """
-    x = 0.1 * torch.randn(n, 10, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    own, (i, j) = torch.zeros(4, dtype=torch.float64), torch.from_numpy(arcs.T.copy())
-    optimizer = torch.optim.Adam([x.requires_grad_(), own.requires_grad_()], 0.02)
-    other = ~torch.eye(n, dtype=torch.bool)
-    other[i, j] = False
-    found = {}
-    for step in range(1, 241):
-        known = chance(x, own).clamp(1e-9, 1.0 - 1e-6)
-        loss = -known[i, j].log().mean() - 4.0 * torch.log1p(-known[other]).mean()
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        if step in (15, 30, 60, 120, 240):
-            found[f"{chance.__name__}_{step}"] = -known.detach().numpy()
-    return found
-
-
-def dup_div(starts: int) -> Figures:
-    """Average precision of hidden ties (15 %) of a graph that grew by duplication, among four times
-    as many others.
-    """
-    n, arcs, found = 100, duplicated(100, 0.7, 1), Figures()
-    missing = np.argwhere(
-        ~(np.isin(np.arange(n * n).reshape(n, n), arcs @ [n, 1]) | np.eye(n, dtype=bool))
-    )
-    for start in range(starts):
-        rng, hidden = np.random.default_rng(start), round(0.15 * len(arcs))
-        asked, rest = np.split(rng.permutation(arcs), [hidden])
-        others = rng.permutation(missing)[: 4 * hidden]
-        graph = Graph.from_arrays(*rest.T, ids=n, directed=True)
-        out, into = (np.bincount(ends, minlength=n).astype(np.float64) for ends in rest.T)
-        tables = {"degrees": -np.outer(out, into)}
-        for chance in (cylinder, spacetime):
-            tables |= rival(chance, rest, n, start)
-        for signature in ("10,0", "3,3"):
-            run = uh.embed(graph, signature=signature, seed=start, quiet=True)
-            tables[f"ours_{signature}"] = run.scores(np.arange(n))
-        for name, scores in tables.items():
-            ties, rest_of = scores[tuple(asked.T)], scores[tuple(others.T)]
-            before = [((ties <= each).sum(), (rest_of <= each).sum()) for each in ties]
-            found.setdefault(name, []).append(
-                bench.mean(own / (own + other) for own, other in before)
-            )
-    return {f"dup-div:{name}": float(np.median(each)) for name, each in found.items()} | {
-        "dup-div:ties": len(arcs)
-    }
-
-
-def worm(folder: Path, path: Path) -> Figures:
-    """Every neuron at its height, ties that point up in red, and the layers that others found in
-    colours.
-    """
-    from matplotlib.figure import Figure
-
-    ((_, graph, layer),) = known(folder, {"worm": DIRECTED["worm"]}, directed=True)
-    run = uh.embed(graph, quiet=True)
-    at = np.column_stack((rankdata(plane(run)[:, 0]), run.heights))
-    figure = Figure(figsize=(10.0, 6.5), layout="constrained")
-    axis = figure.subplots()
-    for i, j in graph.arcs[0]:
-        up = at[i, 1] < at[j, 1]
-        axis.plot(*at[[i, j]].T, color="#d62728" if up else "#777777", alpha=0.15, lw=0.4, zorder=0)
-    x, y = at.T
-    axis.scatter(x[np.isnan(layer)], y[np.isnan(layer)], color="#bbbbbb", s=12, label="other cells")
-    for k, words in enumerate(("motor", "first layer", "second layer", "third layer", "sensory")):
-        axis.scatter(x[layer == k], y[layer == k], color=f"C{k}", s=22, label=words)
-    axis.legend(fontsize="small", loc="lower left")
-    axis.set(
-        xlabel="nodes by their place on the map",
-        ylabel="height",
-        title="C. elegans: ties point down",
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=90)
-    return {
-        f"worm:{key}": run.record.measures[key]
-        for key in ("direction", "weight_down", "circulation")
-    }
-
-
 def main() -> None:
     made = bench.parser(__doc__)
     parts: dict[str, Callable[[Path, int], Figures]] = {
@@ -526,9 +364,6 @@ def main() -> None:
         "board": lambda at, _: board(at, options.graphs),
         "directed": directed,
         "held-out": held_out,
-        "flows": lambda *_: flows(),
-        "dup-div": lambda _, seeds: dup_div(4 * seeds),
-        "worm": lambda at, _: worm(at, options.plot),
     }
     made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
     made.add_argument(
@@ -538,13 +373,7 @@ def main() -> None:
         "--seeds",
         type=int,
         default=5,
-        help="splits of held-out, a quarter of dup-div's (default: 5)",
-    )
-    made.add_argument(
-        "--plot",
-        type=Path,
-        default=Path("worm.png"),
-        help="of worm: draw it here (default: worm.png)",
+        help="of directed, and splits of held-out (default: 5)",
     )
     bench.add_folder(made)
     options = made.parse_args()

@@ -48,16 +48,16 @@ def spread_points(manifold, n, seed=0, scale=0.7):
     return manifold.random(n, scale=scale, generator=generator)
 
 
-def spec_of(manifold, measure, tau, epsilon=0.1, iterations=5, scope="graph"):
+def spec_of(manifold, measure, tau, epsilon=0.1, iterations=5):
     schedule = Schedule.constant(iterations, temperature=tau, step=1e-6, epsilon=epsilon)
-    return RunSpec(manifold, schedule, measure, scope=scope)
+    return RunSpec(manifold, schedule, measure)
 
 
-def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1, scope="graph"):
+def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1):
     """Relative errors of value and gradient: largest error over largest entry, in the tangent
     spaces.
     """
-    spec = spec_of(manifold, measure, tau, epsilon, scope=scope)
+    spec = spec_of(manifold, measure, tau, epsilon)
     state = BatchState.start([points.numpy()])
     expected, found = (
         ReferenceEngine(pairs, [spec]).evaluate(state),
@@ -88,7 +88,7 @@ def conditioning(pairs, manifold, measure, tau, points):
     return (2.0**-53 * difference.square().sum(-1).max() * sensitivity).item()
 
 
-def literal(pairs, points, manifold, tau, scope, offsets=None, epsilon=0.1):
+def literal(pairs, points, manifold, tau, offsets=None, epsilon=0.1):
     """The smoothed loss and its gradients in points and offsets, tie by tie, each against all
     weaker pairs.
     """
@@ -105,10 +105,6 @@ def literal(pairs, points, manifold, tau, scope, offsets=None, epsilon=0.1):
     total = 0.0 * x.sum()
     for i, j in pairs.edges.tolist():
         weaker = (ranks < ranks[i, j]) & others
-        compared = (
-            d[weaker.triu()]
-            if scope == "graph"
-            else torch.cat([d[end][weaker[end]] for end in (i, j)])
-        )
+        compared = d[weaker.triu()]
         total = total + torch.logsumexp(torch.cat((x.new_zeros(1), (d[i, j] - compared) / tau)), 0)
     return float(total.detach()), *torch.autograd.grad(total, (x, a))

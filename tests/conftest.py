@@ -124,22 +124,21 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by the backend of each pass over all pairs."""
-    from ultrahyperbolic.pairs import dispatch, reference
+    from ultrahyperbolic.pairs import reference
 
     found: list[str] = []
 
-    def count(room: object, name: str, backend: str) -> None:
-        original = getattr(room, name)
+    def count(room: object, backend: str) -> None:
+        original = room.reduce_rows
         monkeypatch.setattr(
-            room, name, lambda *a, **options: found.append(backend) or original(*a, **options)
+            room, "reduce_rows", lambda *arguments: found.append(backend) or original(*arguments)
         )
 
-    count(reference, "_blocks", "reference")
-    count(dispatch, "row_arrays", "numpy")
+    count(reference, "reference")
     if find_spec("numba") is not None:
         from ultrahyperbolic.pairs.numba import reducers
 
-        count(reducers, "reduce_rows", "numba")
+        count(reducers, "numba")
     return found
 
 
@@ -207,10 +206,7 @@ def turn_of(file: str) -> int:
     """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all
     others.
     """
-    if file in (
-        "engines/test_distributed.py",
-        "engines/test_sampled.py",
-    ):  # whose processes run what is compiled
+    if file == "engines/test_distributed.py":  # whose processes run what is compiled
         return 2
     return 1 if file.startswith(MEANWHILE) else 0 if file.startswith(COMPILING) else 2
 

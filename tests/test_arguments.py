@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere, checked, minimize
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere, minimize
 from ultrahyperbolic.optim import (
     DescentSettings,
     DescentState,
@@ -24,7 +24,6 @@ from ultrahyperbolic.optim import (
 from ultrahyperbolic.testing import check_gradient, check_manifold, random_isometry
 
 M, S, E = PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0), Euclidean(5)
-C = checked(M)
 x = M.random(4, generator=torch.Generator().manual_seed(0))
 u = M.random_tangent(x, generator=torch.Generator().manual_seed(1))
 NAN = math.nan
@@ -52,10 +51,12 @@ def tensor_arguments(method):
     }
 
 
-@pytest.mark.parametrize("manifold", [M, S, E, C], ids=["curved", "sphere", "flat", "checked"])
+@pytest.mark.parametrize("manifold", [M, S, E], ids=["curved", "sphere", "flat"])
 @pytest.mark.parametrize("name", METHODS)
 def test_tensors_are_checked_by_name(manifold, name):
-    method = getattr(manifold, name)
+    method = getattr(manifold, name, None)
+    if method is None:
+        pytest.skip("of curved spaces alone")
     tensors, others = tensor_arguments(getattr(PseudoHyperboloid, name))
     if name == "cdist":
         tensors = ["x", "y"]
@@ -63,17 +64,11 @@ def test_tensors_are_checked_by_name(manifold, name):
     for wrong in tensors:
         for value, error, said in WRONG:
             given = {key: value if key == wrong else good for key in tensors}
-            # A vector that is a point is not tangent: what is checked in order before the wrong one
-            # must be right.
-            if manifold is C:
-                given |= {
-                    k: 0 * good for k in ("u", "v", "gradient", "z") if k in given and k != wrong
-                }
             with pytest.raises(error) as caught:
                 method(**given, **others)
             assert f"{wrong} must" in str(caught.value)
             assert said in str(caught.value)
-    if len(tensors) > 1 and manifold is not C and name != "cdist":
+    if len(tensors) > 1 and name != "cdist":
         for wrong in tensors[1:]:
             given = dict.fromkeys(tensors, good)
             with pytest.raises(
@@ -139,7 +134,6 @@ NUMBERS = [
     (lambda: PseudoSphere(2, 1, math.inf), ValueError, "beta must be finite and positive, got inf"),
     (lambda: Euclidean(0), ValueError, "d must be at least 1, got 0"),
     (lambda: Euclidean("3"), TypeError, "d must be an integer, got '3'"),
-    (lambda: checked("M"), TypeError, "manifold must be a Manifold, got str"),
     # times, radii, scales and tolerances
     *(
         case
@@ -231,11 +225,6 @@ NUMBERS = [
                 "epsilon must be a finite positive number, got nan",
             ),
             (
-                lambda N=N: N.homothety(N.origin(4), "x"),
-                TypeError,
-                "beta must be a number, got 'x'",
-            ),
-            (
                 lambda N=N: N.origin(2.5),
                 ValueError,
                 "size must be non-negative integers, got (2.5,)",
@@ -284,15 +273,11 @@ NUMBERS = [
         )
     ),
     (lambda: M.homothety(x, 1.0), ValueError, "beta must be finite and negative, got 1.0"),
+    (lambda: S.homothety(S.origin(4), "x"), TypeError, "beta must be a number, got 'x'"),
     (
         lambda: S.homothety(S.origin(), -1.0),
         ValueError,
         "beta must be finite and positive, got -1.0",
-    ),
-    (
-        lambda: E.anti_isometry(x),
-        ValueError,
-        "the anti-isometry needs a time dimension to map to, got flat space",
     ),
     # values, where they are checked
     (
@@ -324,17 +309,6 @@ NUMBERS = [
     (lambda: M.assert_projectable(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
     (lambda: M.assert_phi(0 * x, name="raw"), ValueError, "raw[0] has a zero time part"),
     (lambda: M.assert_phi(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
-    (lambda: C.geodesic(x, u, NAN), ValueError, "geodesic: t is not a number, got nan"),
-    (
-        lambda: C.in_ball(x, x, x[:, 0] * NAN),
-        ValueError,
-        "in_ball: radius is not finite: (nan, nan, nan, nan)",
-    ),
-    (
-        lambda: C.psi_inverse(x),
-        ValueError,
-        "psi_inverse: PseudoHyperboloid(p=3, q=1, beta=-4): the result[0] is off",
-    ),
     # optimisers
     (lambda: DescentSettings("M", 0.1), TypeError, "manifold must be a Manifold, got str"),
     (

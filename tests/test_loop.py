@@ -233,40 +233,6 @@ def test_ctrl_c_ends_it_with_what_was_performed():
     assert outcome.losses.shape == (2, 3)
 
 
-def test_several_processes_do_what_the_first_decides():
-    """Another takes as many steps as the first, and ends with it, whatever its own clock says."""
-    sent = []
-    first, second = Counter(), Counter(seconds=0.02)
-    outcome = run(
-        first,
-        Count(),
-        50,
-        time_limit=60.0,
-        share=lambda decision: sent.append(decision) or decision,
-    )
-    assert outcome.ending == sent[-1][0] == (Stopped.ITERATIONS, "reached 50 iterations")
-    waiting = list(sent)
-    other = run(second, Count(), 50, time_limit=1e-9, share=lambda own: waiting.pop(0))
-    assert (other.ending, second.asked, waiting) == (outcome.ending, first.asked, [])
-    np.testing.assert_array_equal(other.losses, outcome.losses)
-
-
-def test_several_processes_are_told_of_ctrl_c():
-    def press(now):
-        raise KeyboardInterrupt
-
-    sent = []
-    run(
-        Counter(),
-        Count(),
-        50,
-        callbacks=[Every(3, press)],
-        share=lambda decision: sent.append(decision) or decision,
-    )
-    assert [ending for ending, *_ in sent[:-1]] == [None] * (len(sent) - 1)
-    assert sent[-1][0] == (Stopped.INTERRUPTED, "interrupted")
-
-
 def test_slow_iterations_come_in_small_chunks():
     engine = Counter(seconds=0.06)
     run(engine, Count(), 5)

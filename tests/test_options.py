@@ -72,7 +72,7 @@ def test_an_option_is_added_in_two_files(tmp_path):
 def test_settings_of_a_training_have_the_names_of_options():
     """An option that no code reads by its name is a field of the configuration."""
     fields = set(TrainingConfig.__dataclass_fields__)
-    read = {"p", "q", "dim", "flat", "signature", "product", "beta", "by", "seeds", "time_limit"}
+    read = {"p", "q", "dim", "flat", "signature", "beta", "by", "seeds", "time_limit"}
     computing = {name for name, declared in OPTIONS.items() if declared.option.panel == "Computing"}
     assert set(OPTIONS) <= fields | read | computing
 
@@ -114,11 +114,6 @@ def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
         found = trained(goal="hierarchy")
     assert [warning.filename for warning in said] == [__file__]
     assert np.array_equal(found, trained())
-
-
-def test_tensorboard_of_earlier_versions_is_refused():
-    with pytest.raises(TypeError, match=r"^tensorboard is gone: in Python, a callback"):
-        uh.embed("karate", **SHORT, tensorboard="board")
 
 
 def test_every_option_says_what_it_is():

@@ -53,14 +53,23 @@ def test_quiet_and_no_terminal_show_nothing(terminal, monkeypatch):
     with progress.bar("reading", 7) as update:
         update(7, "")
     assert plain.getvalue() == ""
-
-
-def test_a_terminal_that_cannot_draw_over_shows_nothing(terminal, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "dumb")  # cannot draw over
     stderr = terminal()
     with progress.bar("reading", 7) as update:
         update(3, "")
     assert stderr.getvalue() == ""
+
+
+def test_the_end_of_the_terminal_is_no_reason_to_stop(terminal, monkeypatch):
+    stderr = terminal()
+
+    def gone(text):
+        raise OSError("gone")
+
+    monkeypatch.setattr(stderr, "write", gone)
+    with progress.bar("reading", 7) as update:
+        time.sleep(0.3)
+        update(3, "")
 
 
 def test_errors_pass_through_and_leave_no_bar(terminal):
@@ -105,7 +114,7 @@ def test_what_others_print_stands_above_the_line(terminal):
         time.sleep(0.3)
     shown = stderr.getvalue()
     assert "\x1b[2Ka note\n" in shown
-    assert shown.endswith("no end")  # which is not drawn over
+    assert "\x1b[2Kno end\n" in shown
 
 
 def test_the_line_fits_the_terminal(terminal, monkeypatch):
@@ -114,7 +123,8 @@ def test_the_line_fits_the_terminal(terminal, monkeypatch):
     with progress.bar("reading 東京" * 20, 7) as update:
         update(1, "x\n\x1b" * 30)
         assert wait_for(stderr, "0:00:00")
-    lines = [line for line in stderr.getvalue().split("\r\x1b[2K") if line]
+        shown = stderr.getvalue()
+    lines = [line for line in shown.split("\r\x1b[2K") if line]
     width = max(sum(2 if character in "東京" else 1 for character in line) for line in lines)
     assert width <= 40
     assert not any("\n" in line or "\x1b" in line for line in lines)

@@ -152,8 +152,7 @@ def ours(given: Given) -> Placed:
     import ultrahyperbolic as uh
 
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
-    words: dict[str, Any] = {key: value for key, value in given.options.items() if key == "scope"}
-    words["threads"] = int(given.number("threads", 1))
+    words: dict[str, Any] = {"threads": int(given.number("threads", 1))}
     if "signature" in given.options:
         words["p"], words["q"] = map(int, given.options["signature"].split(","))
     else:

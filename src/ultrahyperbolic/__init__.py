@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Product,
         PseudoHyperboloid,
         PseudoSphere,
-        checked,
         lorentz_to_poincare,
         poincare_to_lorentz,
     )
@@ -56,7 +55,6 @@ __all__ = [
     "TrainingConfig",
     "UltrahyperbolicEmbedding",
     "as_graph",
-    "checked",
     "datasets",
     "embed",
     "evaluation",
@@ -84,7 +82,6 @@ _HOMES = {
         "Product",
         "PseudoHyperboloid",
         "PseudoSphere",
-        "checked",
         "lorentz_to_poincare",
         "poincare_to_lorentz",
     ),

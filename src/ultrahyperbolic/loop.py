@@ -152,12 +152,6 @@ Callback = Callable[[Progress[S]], object]
 """Called after each chunk; returning True stops."""
 
 
-Decision = tuple[Ending | None, int, int]
-"""Why it is over, or None to leave out some iterations of the schedule, and to go on for a number
-of them.
-"""
-
-
 @dataclass(frozen=True)
 class Every(Generic[S]):
     """A callback that is called at the multiples of ``iterations``, at which chunks then end,
@@ -184,35 +178,6 @@ class Outcome:
     seconds: float
 
 
-class _Pacing:
-    """How a schedule is followed: iteration by iteration, or in strides where there is no time for
-    all of it.
-    """
-
-    def __init__(self, scheduled: int, total: int) -> None:
-        self.scheduled, self.total = scheduled, total
-        self.stride, self.hurried = 1.0, False
-        self.seconds, self.fastest = 0.0, math.inf
-
-    def look(self, iteration: int, performed: int, seconds: float, left: float) -> int:
-        """How many iterations to leave out, after a chunk of so many in so many seconds, where
-        others are left.
-
-        None until they do not suffice for the schedule even at the best pace so far: others may
-        have slowed some chunks down. From then on what follows the schedule has its share, too.
-        """
-        each = seconds / performed
-        self.seconds, self.fastest = self.seconds + seconds, min(self.fastest, each)
-        ahead, self.stride = self.scheduled - iteration, 1.0
-        if ahead <= 0 or left <= 0.0:
-            return 0
-        # So little time as next to none of what is left says little of the pace.
-        self.hurried |= self.seconds * _CHUNKS >= left and self.fastest * ahead > left
-        if self.hurried:
-            self.stride = max(1.0, each * (self.total - iteration) / left)
-        return min(int(performed * (self.stride - 1.0)), ahead - 1)
-
-
 def run(
     engine: Advances[S],
     state: S,
@@ -224,7 +189,6 @@ def run(
     losses_so_far: Floats | None = None,
     seconds_so_far: float = 0.0,
     scheduled: int = 0,
-    share: Callable[[Decision], Decision] = lambda decision: decision,
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True,
     or Ctrl-C.
@@ -232,86 +196,117 @@ def run(
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a
     `Checkpoint`, whose state ``state`` then is; the time limit counts them, and the seconds that
     are ``spent`` beside. The first ``scheduled`` iterations follow a schedule, which is led to its
-    end in time: where there is no time for all of its iterations some are left out, evenly. Of
-    several processes that run the same loop, ``share`` gives what the first has decided.
+    end in time: where there is no time for all of its iterations some are left out, evenly.
     """
-    started, more = time.monotonic() - seconds_so_far, 0.0
+    started = time.monotonic() - seconds_so_far
+    clock = _Clock(started, time_limit, spent, scheduled, iterations)
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
     stops = [callback.iterations for callback in callbacks if isinstance(callback, Every)]
-    size, skipped, ending, pacing = 1, 0, None, _Pacing(scheduled, iterations)
-    compiled = False
+    size, skipped, ending = 1, 0, None
     try:
         while True:
             # The first chunk is computed whatever time there is: something should come of a
             # training.
-            seconds = time.monotonic() - started + spent - more if chunks else 0.0
-            ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
-            if pacing.hurried and ending is not None and ending.why in _WHOLE:
-                ending = _out_of_time(time_limit)
-            until = [stop - (state.iteration + skipped) % stop for stop in stops]
-            count = min(size, iterations - state.iteration - skipped, *until)
-            ending, skipped, count = share((ending, skipped, count))
+            ending = ending or state.ending or _reached(state, iterations)
+            if ending is None and chunks and clock.left <= 0.0:
+                ending = clock.out_of_time
             if ending is not None:
+                if clock.hurried and ending.why in _WHOLE:
+                    ending = clock.out_of_time
                 break
             reached, before = state.iteration, time.monotonic()
             state.iteration += skipped
-            chunk = engine.advance(state, count)
-            now = time.monotonic()
-            skipped, performed = 0, chunk.shape[1]
+            until = [stop - state.iteration % stop for stop in stops]
+            chunk = engine.advance(state, min(size, iterations - state.iteration, *until))
+            seconds, performed, skipped = time.monotonic() - before, chunk.shape[1], 0
             if performed == 0:
                 continue
             chunks.append(chunk)
-            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
+            each = max(seconds - engine.overhead, 1e-6) / performed
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
-            each = max(now - before - engine.overhead, 1e-6) / performed
             if time_limit is not None:
-                left = started + time_limit + more - spent - now - engine.overhead
-                if not compiled and scheduled:
-                    more = max(_LEAST * time_limit - left, 0.0)
-                    left += more
-                room = min(room, left / _CHUNKS if state.iteration < scheduled else left)
-                skipped = (
-                    pacing.look(state.iteration, performed, each * performed, left)
-                    if compiled
-                    else 0
-                )
-            compiled = True
+                skipped = clock.look(state.iteration, performed, each, engine.overhead)
+                ahead = max(clock.left - engine.overhead, 0.0)
+                room = min(room, ahead / _CHUNKS if state.iteration < scheduled else ahead)
+            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
             size = max(1, min(4 * max(size, performed), int(room / each)))
-            known = ~np.isnan(chunk)
-            last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
             progress = Progress(
                 state.iteration,
                 iterations,
-                last,
-                now - started,
+                _last_finite(chunk),
+                time.monotonic() - started,
                 state,
                 chunks,
                 before=reached,
-                stride=pacing.stride,
-                hurried=pacing.hurried,
+                stride=clock.stride,
+                hurried=clock.hurried,
             )
-            answers = [
-                callback(progress) for callback in callbacks
-            ]  # all are called, whatever the first says
+            answers = [callback(progress) for callback in callbacks]  # all are called
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
-        ending, _, _ = share((Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value), 0, 0))
-    assert ending is not None
+        ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
 
 
-def _limit(
-    state: State, iterations: int, seconds: float, time_limit: float | None
-) -> Ending | None:
-    """What was asked for and is reached; None where there is more to do."""
-    if state.iteration >= iterations:
-        return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
-    if time_limit is not None and seconds >= time_limit:
-        return _out_of_time(time_limit)
-    return None
+class _Clock:
+    """A time limit, and how a schedule is led to its end within it: iteration by iteration, or in
+    strides where there is no time for all of it.
+    """
+
+    def __init__(
+        self, started: float, time_limit: float | None, spent: float, scheduled: int, total: int
+    ) -> None:
+        self.time_limit, self.scheduled, self.total = time_limit, scheduled, total
+        self.ends = math.inf if time_limit is None else started + time_limit - spent
+        self.stride, self.hurried = 1.0, False
+        self._seconds, self._fastest, self._is_compiled = 0.0, math.inf, False
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.ends - time.monotonic()
+
+    @property
+    def out_of_time(self) -> Ending:
+        """That time is up."""
+        limit = self.time_limit or 0.0
+        return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {limit:g} s")
+
+    def look(self, iteration: int, performed: int, each: float, overhead: float) -> int:
+        """How many iterations to leave out, after a chunk of so many that took so long each.
+
+        None until there is no time for the schedule even at the best pace so far: others may have
+        slowed some chunks down. From then on what follows the schedule has its share, too.
+        """
+        left, ahead = self.left - overhead, self.scheduled - iteration
+        if not self._is_compiled:  # the first chunk says nothing of the pace
+            self._is_compiled = True
+            if self.scheduled and self.time_limit is not None:
+                self.ends += max(_LEAST * self.time_limit - left, 0.0)
+            return 0
+        self._seconds += each * performed
+        self._fastest = min(self._fastest, each)
+        self.stride = 1.0
+        if ahead <= 0 or left <= 0.0:
+            return 0
+        # So little time as next to none of what is left says little of the pace.
+        self.hurried |= self._seconds * _CHUNKS >= left and self._fastest * ahead > left
+        if self.hurried:
+            self.stride = max(1.0, each * (self.total - iteration) / left)
+        return min(int(performed * (self.stride - 1.0)), ahead - 1)
 
 
-def _out_of_time(time_limit: float | None) -> Ending:
-    return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit or 0.0:g} s")
+def _reached(state: State, iterations: int) -> Ending | None:
+    """That all iterations were performed, where they were."""
+    if state.iteration < iterations:
+        return None
+    return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
+
+
+def _last_finite(losses: Floats) -> Floats:
+    """[runs] the last loss of each run that is a number, of [runs, iterations]."""
+    finite = ~np.isnan(losses)
+    last = losses.shape[1] - 1 - np.argmax(finite[:, ::-1], axis=1)
+    return np.asarray(losses[np.arange(len(losses)), last])

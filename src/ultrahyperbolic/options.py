@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     Device = object
 
-Backend = Literal["auto", "numba", "triton", "reference", "sampled"]
+Backend = Literal["auto", "numba", "triton", "reference"]
 By = Literal["graph", "links"]
 Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
 """D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the
@@ -43,7 +43,6 @@ cone, the extrinsic distance (Eq. 4), and the length of the geodesic (Eq. 8).
 Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Precision = Literal["float64", "float32"]
 Preset = Literal["paper", "paper-text"]
-Scope = Literal["graph", "node"]
 Signature = str | tuple[int, int]
 Stop = Literal["converged", "iterations", "ordered"]
 Ends = float | tuple[float, float]
@@ -61,9 +60,6 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 # What is said where somebody gives an option of earlier versions.
 GOAL_IS_IGNORED = (
     "goal no longer changes anything: there is one map for all purposes now, so leave it out"
-)
-TENSORBOARD_IS_GONE = (
-    "tensorboard is gone: in Python, a callback can write what you want to see (docs/training.md)"
 )
 
 
@@ -120,9 +116,7 @@ class Compared(TypedDict, total=False):
         Backend,
         _computing(
             "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), "
-            "reference (torch), sampled (a "
-            "sample of ties and pairs, if memory or time is short), or auto, the fastest that "
-            "fits.",
+            "reference (torch), or auto, the fastest that fits.",
             default="auto",
         ),
     ]
@@ -177,15 +171,6 @@ class Options(Compared, total=False):
             "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000, 8,2 above 200,000.",
             metavar="P,Q",
             common=True,
-        ),
-    ]
-    product: Annotated[
-        str | Any | None,
-        _geometry(
-            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, "
-            "and for at most 10,000 "
-            "nodes.",
-            metavar="PARTS",
         ),
     ]
     seeds: Annotated[
@@ -254,14 +239,6 @@ class Options(Compared, total=False):
             "(ordered).",
         ),
     ]
-    scope: Annotated[
-        Scope | None,
-        _training(
-            "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its "
-            "two ends (node). "
-            "Default: graph.",
-        ),
-    ]
 
 
 class Declared(NamedTuple):
@@ -307,8 +284,6 @@ def complete(given: Mapping[str, Any]) -> Options:
     """All options, with the default where one was not given; ``TypeError`` for a name that is no
     option.
     """
-    if "tensorboard" in given:
-        raise TypeError(TENSORBOARD_IS_GONE)
     if unknown := sorted(set(given) - set(OPTIONS)):
         raise TypeError(f"there is no option {unknown[0]!r}; the options are {', '.join(OPTIONS)}")
     defaults = {name: declared.option.default for name, declared in OPTIONS.items()}
@@ -370,8 +345,6 @@ def _in_words(declared: Declared) -> str:
         if get_origin(part) is tuple and float in get_args(part)
         else "(int, int)"
         if get_origin(part) is tuple
-        else "Product"
-        if part is Any
         else part.__name__
         for part in declared.members
         if part not in (object, type(None))

@@ -1,23 +1,23 @@
 """Progress on a terminal: one line on stderr that moves as long as there is work."""
 
+from __future__ import annotations
+
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Event, RLock, Thread
-from typing import TextIO
-from unicodedata import east_asian_width
+from threading import RLock, Timer
+from typing import TYPE_CHECKING, TextIO, cast
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 Update = Callable[[float, str], None]
-# Work that is over within this many seconds shows nothing.
-_DELAY = 0.5
-_EVERY = 0.1  # seconds between two drawings
+_DELAY = 0.5  # seconds; work that is over sooner shows nothing
 _WIDTH = 30  # of a bar, in characters
-_ERASE = "\r\x1b[2K"
 _IMPORTED = time.monotonic()
 _clock_from: float | None = None  # set by the command: its clock shows how long the user has waited
 
@@ -35,7 +35,7 @@ def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterato
     ...     for k in range(3):
     ...         update(k + 1, f"at {k}")
     """
-    if not show or not _can_draw(sys.stderr):
+    if not show or not _is_terminal(sys.stderr):
         yield lambda completed, text: None
         return
     task = _Task(title, total)
@@ -47,11 +47,11 @@ def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterato
 
 
 def count_from_start() -> None:
-    """Let clocks show the time since this process was started: how long the user of the command has
+    """Let clocks show the time since the program began: how long the user of the command has
     waited.
     """
     global _clock_from
-    _clock_from = _process_start()
+    _clock_from = _IMPORTED
 
 
 def waited() -> float | None:
@@ -77,114 +77,99 @@ class _Line:
 
     def __init__(self) -> None:
         self.tasks: list[_Task] = []
-        self.lock = RLock()
-        self.drawn = False  # whether the line is on the terminal now
-        self.at_start = True  # whether what others wrote ended with a line break
-        self._ended = Event()
-        self._thread: Thread | None = None
-        self._began = 0.0
-        self._stream: TextIO = sys.stderr
-        self._others: list[tuple[str, TextIO, _Above]] = []
+        self._lock = RLock()
+        self._live: Live | None = None
 
     def begin(self, task: _Task) -> None:
-        with self.lock:
+        with self._lock:
             self.tasks.append(task)
-            if self._thread is not None:
+            if len(self.tasks) > 1:
                 return
-            self._ended, self._stream = Event(), sys.stderr
             self._began = time.monotonic() if _clock_from is None else _clock_from
-            self._thread = Thread(target=self._run, args=(self._ended,), daemon=True)
-            self._thread.start()
+            delay = max(0.0, self._began + _DELAY - time.monotonic())
+            self._timer = Timer(delay, self._show, [sys.stderr])
+            self._timer.daemon = True
+            self._timer.start()
 
     def end(self, task: _Task) -> None:
-        with self.lock:
+        with self._lock:
             self.tasks.remove(task)
-            if self.tasks or self._thread is None:
+            if self.tasks:
                 return
-            thread, self._thread = self._thread, None
-            self._ended.set()
-        thread.join()
-        with self.lock:
-            self.erase()
-            for name, stream, above in self._others:
-                if getattr(sys, name) is above:
-                    setattr(sys, name, stream)
-            self._others, self.at_start = [], True
+            self._timer.cancel()
+            live, self._live = self._live, None
+        if live is not None:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()  # what others wrote without a line break waits in Rich
+            live.stop()
 
-    def erase(self) -> None:
-        with self.lock:
-            if self.drawn:
-                self.drawn = False
-                self._write(_ERASE)
+    def _show(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
 
-    def _run(self, ended: Event) -> None:
-        if ended.wait(max(0.0, _DELAY - (time.monotonic() - self._began))):
-            return
-        with self.lock:
-            for name in ("stdout", "stderr"):
-                stream: TextIO = getattr(sys, name)
-                if stream is self._stream or _can_draw(stream):
-                    above = _Above(stream, self)
-                    self._others.append((name, stream, above))
-                    setattr(sys, name, above)
-        frame = 0
-        while True:
-            with self.lock:
-                if ended.is_set():
-                    return
-                if self.tasks and self.at_start:
-                    self.drawn = True
-                    self._write(f"{_ERASE}{self._text(frame)}")
-            frame += 1
-            if ended.wait(_EVERY):
-                return
+        class Screen(Console):
+            def show_cursor(self, show: bool = True) -> bool:
+                return False  # it is never hidden: whoever is killed could not bring it back
 
-    def _text(self, frame: int) -> str:
-        task, plain = self.tasks[-1], self._shown("⠋━─") != "⠋━─"
-        spinner, full, empty = ("|/-\\", "=", "-") if plain else ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "━", "─")
-        parts = [spinner[frame % len(spinner)], task.title]
+        console = Screen(
+            file=cast("TextIO", _Careful(stream)),
+            force_terminal=True,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+        def row() -> Text:
+            clock = str(timedelta(seconds=int(time.monotonic() - self._began)))
+            text = Text(self._words(is_plain=console.options.ascii_only))
+            text.truncate(max(console.width - len(clock) - 2, 0))
+            return text.append(f" {clock}")
+
+        with self._lock:
+            if self.tasks:
+                # What is printed meanwhile stands above the line; files and pipes get it as it is.
+                self._live = Live(
+                    get_renderable=row,
+                    console=console,
+                    refresh_per_second=10,
+                    transient=True,
+                    redirect_stdout=_is_terminal(sys.stdout),
+                )
+                self._live.start()
+
+    def _words(self, *, is_plain: bool) -> str:
+        if not self.tasks:
+            return ""
+        task = self.tasks[-1]
+        parts = [task.title]
         if task.total is not None:
             share = min(max(task.completed / task.total, 0.0), 1.0) if task.total > 0 else 1.0
             done = max(round(share * _WIDTH), 1)
-            parts += [
-                full * done + empty * (_WIDTH - done),
-                f"{task.completed:.0f}/{task.total:.0f}",
-            ]
-        clock = str(timedelta(seconds=int(time.monotonic() - self._began)))
+            full, empty = ("=", "-") if is_plain else ("━", "─")
+            parts += [full * done + empty * (_WIDTH - done)]
+            parts += [f"{task.completed:.0f}/{task.total:.0f}"]
         text = " ".join([*parts, task.text])
-        return _cut("".join(c if c.isprintable() else "?" for c in text), clock, self._columns())
+        return "".join(c if c.isprintable() else "?" for c in text).rstrip()
 
-    def _columns(self) -> int:
-        if not os.environ.get("COLUMNS", "").isdecimal():
-            with suppress(OSError, ValueError):
-                return os.get_terminal_size(self._stream.fileno()).columns
-        return shutil.get_terminal_size().columns
 
-    def _write(self, text: str) -> None:
-        with suppress(
-            OSError, ValueError
-        ):  # a terminal that has gone is no reason to stop the work
-            self._stream.write(self._shown(text))
+class _Careful:
+    """A terminal that shows question marks for what it has no letters for, and whose end is no
+    reason to stop the work.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = getattr(stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text.encode(self.encoding, "replace").decode(self.encoding))
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
             self._stream.flush()
-
-    def _shown(self, text: str) -> str:
-        """The text with question marks for what the terminal cannot show."""
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
-        return text.encode(encoding, "replace").decode(encoding)
-
-
-class _Above:
-    """A stream whose text stands above the line: the line makes way before anything is written."""
-
-    def __init__(self, stream: TextIO, line: _Line) -> None:
-        self._stream, self._line = stream, line
-
-    def write(self, text: str) -> int:
-        with self._line.lock:
-            self._line.erase()
-            if text:
-                self._line.at_start = text.endswith("\n")
-            return self._stream.write(text)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
@@ -193,32 +178,8 @@ class _Above:
 _LINE = _Line()
 
 
-def _can_draw(stream: TextIO) -> bool:
+def _is_terminal(stream: TextIO) -> bool:
     """Whether it is a terminal on which a line can be drawn over."""
     with suppress(AttributeError, ValueError):
         return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return False
-
-
-def _cut(text: str, end: str, width: int) -> str:
-    """Text and what must be seen behind it, within the width of a terminal."""
-    room, kept = width - len(end) - 2, ""
-    for character in text:
-        room -= 2 if east_asian_width(character) in "FW" else 1
-        if room < 0:
-            break
-        kept += character
-    return f"{kept.rstrip()} {end}"
-
-
-def _process_start() -> float:
-    """When this process was started, by the clock of ``time.monotonic``; when this file was
-    imported if unknown.
-    """
-    with suppress(OSError, ValueError, AttributeError, IndexError):
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        if 0 <= age < 1e6:
-            return time.monotonic() - age
-    return _IMPORTED

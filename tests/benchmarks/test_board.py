@@ -254,45 +254,6 @@ def test_the_club_s_leaders_are_counted(board):
     assert 0.0 < found["karate:map"] <= 1.0
 
 
-def test_longer_compares_twice_the_iterations(board):
-    found = board("longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", *SHORT)
-    assert found["longer:iterations"] == 20
-    one, two = (found[f"longer:R4/map/{which}"] for which in ("one", "two"))
-    assert found["longer:R4/map/difference"] == two - one != 0.0
-
-
-def test_longer_takes_the_median_of_a_run(board, tmp_path):
-    path = tmp_path / "run.json"
-    path.write_text(
-        json.dumps({f"karate/R4/new/{seed}/iterations": 4 * seed for seed in range(1, 4)})
-    )
-    found = board(
-        "longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", "--runs", path
-    )
-    assert found["longer:iterations"] == 8
-
-
-@pytest.mark.slow
-def test_depth_stands_beside_what_is_cheap(board):
-    found = board(
-        "depth",
-        "--graphs",
-        "karate",
-        "planted_tree",
-        "--geometries",
-        "Q2_2",
-        "--seeds",
-        "1",
-        *SHORT,
-    )
-    assert found["depth:karate/strength"] == 1.0  # the leaders have the most
-    assert 0.8 < found["depth:planted_tree/degree"] < 0.9
-    assert 0.5 < found["depth:planted_tree/centrality"] < 0.9
-    assert -1.0 <= found["depth:planted_tree/Q2_2/depth"] <= 1.0
-    with pytest.raises(SystemExit, match="not known"):
-        board("depth", "--graphs", "star_with_path", "--geometries", "Q2_2", "--seeds", "1", *SHORT)
-
-
 def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_path, board):
     parts = sys.modules["board"]
 

@@ -175,7 +175,6 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--dissimilarity extrinsic", {"dissimilarity": "extrinsic"}),
         ("--signature flat --dissimilarity distance", {"dissimilarity": "distance"}),
         ("--stop ordered", {"stop": "ordered"}),
-        ("--scope node --backend reference", {"scope": "node"}),
         ("--popularity", {"popularity": True}),
         ("--no-popularity", {"popularity": False}),
         ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),

@@ -24,27 +24,15 @@ def test_the_name_says_which_kind_of_picture(call, club, tmp_path, name, start):
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_a_page_shows_names_when_one_hovers(call, club, tmp_path):
-    result = call("plot", club, "-o", "club.html", "--json")
-    assert json.loads(result.stdout) == {"folder": str(club), "file": "club.html"}
-    assert "<html>" in (tmp_path / "club.html").read_text(encoding="utf-8")
-
-
 def test_a_picture_goes_into_the_folder_by_default(call, club, tmp_path):
     shutil.copytree(club, tmp_path / "mine")
-    assert call("plot mine").stdout == "file: mine/map.png\n"
+    assert json.loads(call("plot mine --json").stdout) == {"folder": "mine", "file": "mine/map.png"}
     assert (tmp_path / "mine" / "map.png").exists()
 
 
 def test_what_cannot_be_drawn_is_refused(refuse, club):
-    assert (
-        refuse("plot", club, "-o", "a.gif")
-        == "a.gif: figures are written as .png, .pdf, .svg, .html"
-    )
-    assert (
-        refuse("plot", club, "-o", "a.html", "--names", 3)
-        == "--names is for PNG, SVG and PDF: leave it out for HTML"
-    )
+    assert refuse("plot", club, "-o", "a.gif") == "a.gif: figures are written as .png, .pdf, .svg"
+    assert "the page is the report" in refuse("plot", club, "-o", "a.html")
     assert "one of 'community', 'club', got 'age'" in refuse(
         "plot", club, "-o", "a.png", "--colour", "age"
     )

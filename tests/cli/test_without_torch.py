@@ -62,7 +62,6 @@ report club
 REFUSED = """
 embed karate -o a --device cuda
 embed karate -o b --backend reference
-embed karate -o c --product 2,1+2,0
 reproduce table1
 """
 

@@ -5,7 +5,6 @@ ordered pairs.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +16,9 @@ from ultrahyperbolic.engines.base import BatchState, Engine, RunSpec, Schedule
 from ultrahyperbolic.engines.callbacks import follow_springs
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.sampled import SampledEngine
 from ultrahyperbolic.engines.triton.engine import TritonEngine
 from ultrahyperbolic.loop import Progress
-from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 
 SPRING = 0.02
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -149,27 +147,6 @@ def test_springs_take_the_stiffness_of_the_least_loss():
         Progress(0, 10, np.zeros(1), 0.0, state, [])
     )
     assert state.record["spring"][0] == min(losses, key=losses.__getitem__)
-
-
-@pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0)])
-def test_samples_of_everything_are_the_definition(p, q):
-    manifold, pairs = PseudoHyperboloid(p, q), RankedPairs.of(graph_of(40))
-    everything = replace(spec_of(manifold, 0.05), sample=SampleSizes(10**6, 10**6))
-    check_against_reference(SampledEngine(pairs, [everything]), everything, pairs, rtol=1e-9)
-
-
-def test_ties_are_drawn_evenly_and_missing_reverses_never():
-    pairs = RankedPairs.of(graph_of(40))
-    loss = SampledLoss(pairs, SampleSizes(40, 5))
-    assert pairs.silent > 0
-    drawn, standing, draws = np.zeros(pairs.n_edges), np.zeros(40), 400
-    for number in range(draws):
-        draw = loss.draw(0, number)
-        np.add.at(drawn, draw.ties.numpy(), 1.0 / draws)
-        standing[draw.rows.numpy()] += draw.counts.numpy() / draws
-    assert not drawn[: pairs.silent].any()
-    np.testing.assert_allclose(drawn[pairs.silent :], 40 / (pairs.n_edges - pairs.silent), rtol=0.6)
-    np.testing.assert_allclose(standing, 1.0, atol=0.2)  # each node stands for itself
 
 
 def test_stiffness_is_estimated_from_some_ties_where_there_are_many(monkeypatch):

@@ -21,12 +21,11 @@ from ultrahyperbolic.objective import RankedPairs
 
 SINGLE = functools.partial(NumbaEngine, precision="float32")
 TEMPERATURES = [1.0, 0.05, 7e-4]
-# Compiled loops know one scope alone.
-ENGINES = {"graph": (ReferenceEngine, NumbaEngine), "node": (ReferenceEngine,)}
+ENGINES = (ReferenceEngine, NumbaEngine)
 
 
-def popular_spec(manifold, tau, scope="graph", **options):
-    return replace(spec_of(manifold, "smoothed", tau, scope=scope, **options), popularity=True)
+def popular_spec(manifold, tau, **options):
+    return replace(spec_of(manifold, "smoothed", tau, **options), popularity=True)
 
 
 def some_offsets(n, size=0.3, seed=5):
@@ -83,17 +82,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("scope", ENGINES)
 @pytest.mark.parametrize(("manifold", "pairs"), CASES)
-def test_loss_and_gradients_are_the_literal_ones(manifold, pairs, scope):
+def test_loss_and_gradients_are_the_literal_ones(manifold, pairs):
     points, offsets = spread_points(manifold, pairs.n_nodes), some_offsets(pairs.n_nodes)
     for tau in TEMPERATURES:
-        expected = literal(pairs, points, manifold, tau, scope, offsets)
-        compiled = ((NumbaEngine, 1e-10), (SINGLE, 1e-4)) if scope == "graph" else ()
-        for engine, bound in ((ReferenceEngine, 1e-10), *compiled):
-            found = engine(pairs, [popular_spec(manifold, tau, scope)]).evaluate(
-                state_of(points, offsets)
-            )
+        expected = literal(pairs, points, manifold, tau, offsets)
+        for engine, bound in ((ReferenceEngine, 1e-10), (NumbaEngine, 1e-10), (SINGLE, 1e-4)):
+            found = engine(pairs, [popular_spec(manifold, tau)]).evaluate(state_of(points, offsets))
             assert error(found, expected, manifold, points) <= bound, (engine, tau)
 
 
@@ -121,13 +116,11 @@ def test_large_graphs_equal_the_reference(manifold, n, engine, bound):
         assert error(engine(pairs, specs).evaluate(state), expected, manifold, points) <= bound, tau
 
 
-@pytest.mark.parametrize(
-    ("engine_of", "scope"), [(each, scope) for scope in ENGINES for each in ENGINES[scope]]
-)
-def test_gradients_are_those_of_finite_differences(engine_of, scope):
+@pytest.mark.parametrize("engine_of", ENGINES)
+def test_gradients_are_those_of_finite_differences(engine_of):
     manifold, pairs = Euclidean(3), random_pairs(120, "tied")
     points, offsets = spread_points(manifold, 120).numpy(), some_offsets(120)
-    engine = engine_of(pairs, [popular_spec(manifold, 0.3, scope)])
+    engine = engine_of(pairs, [popular_spec(manifold, 0.3)])
     found = engine.evaluate(state_of(points, offsets))
     rng = np.random.default_rng(3)
     for in_points, in_offsets in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
@@ -143,13 +136,12 @@ def test_gradients_are_those_of_finite_differences(engine_of, scope):
         assert abs((ends[0] - ends[1]) / 2e-5 - slope) <= 1e-6 * abs(slope)
 
 
-@pytest.mark.parametrize("scope", ENGINES)
-def test_offsets_of_zero_change_nothing(scope):
+def test_offsets_of_zero_change_nothing():
     manifold = PseudoHyperboloid(2, 2)
     for n in (40, 300):
         pairs, state = random_pairs(n, "tied"), state_of(spread_points(manifold, n), 0.0)
-        spec = popular_spec(manifold, 0.05, scope)
-        for engine_of in ENGINES[scope]:
+        spec = popular_spec(manifold, 0.05)
+        for engine_of in ENGINES:
             one, other = (
                 engine_of(pairs, [s]).evaluate(state)
                 for s in (spec, replace(spec, popularity=False))
@@ -161,18 +153,17 @@ def test_offsets_of_zero_change_nothing(scope):
             assert not other.offsets.any()
 
 
-@pytest.mark.parametrize("scope", ENGINES)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_offsets_move_by_one_factor(optimizer, scope):
+def test_offsets_move_by_one_factor(optimizer):
     """The compiled moves are the reference's: bounded together, without a mean, after offsets have
     faded.
     """
     manifold, n = PseudoHyperboloid(2, 2, -4.0), 110
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n).numpy()
     schedule = Schedule.constant(6, temperature=0.05, step=0.01, max_step=2e-3)
-    spec = RunSpec(manifold, schedule, "smoothed", optimizer, scope=scope, popularity=True)
-    states = [state_of(points, some_offsets(n)) for _ in ENGINES[scope]]
-    for engine_of, state in zip(ENGINES[scope], states, strict=True):
+    spec = RunSpec(manifold, schedule, "smoothed", optimizer, popularity=True)
+    states = [state_of(points, some_offsets(n)) for _ in ENGINES]
+    for engine_of, state in zip(ENGINES, states, strict=True):
         engine = engine_of(pairs, [spec])
         before, found = state.offsets.copy(), engine.evaluate(state)
         engine.advance(state, 1)

@@ -90,7 +90,7 @@ def test_devices_that_are_there_are_found():
         (
             Machine(backend="gpu"),
             ValueError,
-            "backend must be one of auto, numba, triton, reference, sampled, got",
+            "backend must be one of auto, numba, triton, reference, got",
         ),
         (
             Machine(precision="float16"),

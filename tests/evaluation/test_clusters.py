@@ -75,6 +75,14 @@ def test_the_strongest_ties_are_within_communities():
     )
 
 
+@pytest.mark.parametrize("unit", [1e160, 1e-170])
+def test_communities_do_not_depend_on_the_unit_of_weights(unit):
+    rows = [("a", "b", 3.0), ("b", "c", 1.0), ("a", "c", 2.0), ("c", "d", 1.0)]
+    expected = communities(Graph.from_edges(rows))
+    scaled = Graph.from_edges([(tail, head, unit * weight) for tail, head, weight in rows])
+    np.testing.assert_array_equal(communities(scaled), expected)
+
+
 def test_communities_do_not_depend_on_the_order_of_rows():
     _, rows = strongly_tied()
     expected = Graph.from_edges(rows)

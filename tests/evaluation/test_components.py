@@ -134,25 +134,6 @@ def test_of_any_dissimilarity(signature, dissimilarity):
     )
 
 
-def test_another_s_manifold_is_measured_pair_by_pair(monkeypatch):
-    class Taxi(Euclidean):
-        """Distances of which no chord tells."""
-
-        def pair_function(self, dissimilarity, epsilon=None):
-            return lambda x, y: (x - y).abs().sum(-1)
-
-    monkeypatch.setattr(room, "_SMALL", 1)
-    graph, points = (
-        scattered(),
-        torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)),
-    )
-    monkeypatch.setattr("ultrahyperbolic.geometry.Geometry.of_manifold", lambda manifold: None)
-    table = (points[:, None] - points).abs().sum(-1).tolist()
-    np.testing.assert_allclose(
-        component_delta(graph, points, Taxi(3)), delta_by_loop(graph, table), rtol=1e-12
-    )
-
-
 def test_a_connected_graph_is_one_component():
     graph, space = datasets.karate(), PseudoHyperboloid(2, 2)
     points = space.random(34, generator=torch.Generator().manual_seed(0))

@@ -73,10 +73,6 @@ def test_against_loops(make_graph, embed, table_of, seed):
     assert mean_average_precision(graph, points, space) == pytest.approx(
         map_by_scikit(graph, table), abs=1e-12
     )
-    for block_rows in (1, 7):
-        assert reconstruction(graph, points, space, block_rows=block_rows) == pytest.approx(
-            reconstruction(graph, points, space)
-        )
 
 
 def test_a_line_by_hand():

@@ -31,7 +31,7 @@ from ultrahyperbolic.evaluation import (
 )
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.graph.flow import current_flow
-from ultrahyperbolic.pairs import nearest
+from ultrahyperbolic.pairs import rows_of
 
 KEYS = {
     "violated_orders",
@@ -54,7 +54,7 @@ KEYS = {
 
 def nearest_is_strongest(graph, points, space, **options):
     """The share of the nodes with a tie whose nearest is tied to them as strongly as any."""
-    closest = nearest(points, space, 1, **options).indices[:, 0].tolist()
+    closest = rows_of(points, space, k=1, **options).indices[:, 0].tolist()
     ties = [{} for _ in range(graph.n_nodes)]
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
         ties[i][j] = ties[j][i] = weight
@@ -70,7 +70,7 @@ def test_the_strongest_tie_is_any_of_the_equally_strong_and_nodes_alone_do_not_c
     graph = Graph.from_edges([(0, 1, 3), (0, 2, 3), (1, 2, 1)], nodes=range(4))
     # The nearest is the strongest tie of 0 and 2; that of 1 is 2, by its weakest tie.
     points = torch.tensor([[0.0], [2.5], [1.0], [9.0]], dtype=torch.float64)
-    assert nearest(points, Euclidean(1), 1).indices[:, 0].tolist() == [2, 2, 0, 1]
+    assert rows_of(points, Euclidean(1), k=1).indices[:, 0].tolist() == [2, 2, 0, 1]
     assert evaluate(graph, points, Euclidean(1))["strongest_tie"] == pytest.approx(2 / 3)
     # With popularity node 0 is the nearest of 1, and of 3.
     popularity = torch.tensor([9.0, 0.0, 0.0, 0.0], dtype=torch.float64)
@@ -164,9 +164,8 @@ def test_what_the_pass_gives_besides():
     points = space.random(34, generator=torch.Generator().manual_seed(0))
     found = over_pairs(graph, points, space)
     assert found.delta.tolist() == delta(points, space, graph).tolist()
-    expected = nearest(
-        points, space, 20
-    )  # four for each of the five that a member is tied to, rounded up
+    # four for each of the five that a member is tied to, rounded up
+    expected = rows_of(points, space, k=20)
     assert found.nearest.indices.tolist() == expected.indices.tolist()
     assert found.nearest.distances.tolist() == expected.distances.tolist()
     assert found.measures | over_nodes(graph, points) == evaluate(graph, points, space)

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -78,17 +77,8 @@ def stopped_at(folder, configs, iteration, **options):
             (50,),
         ),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
-        pytest.param(
-            "reference",
-            [
-                replace(config, scope="node")
-                for config in configure(KARATE, p=2, q=2, iterations=12)
-            ],
-            (5,),
-            marks=pytest.mark.slow,
-        ),
     ],
-    ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference", "by node"],
+    ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
     expected = embed_many(KARATE, configs, measures=False, machine=Machine(backend=backend))
@@ -130,17 +120,19 @@ def out_of_time(call, monkeypatch):
     """Train into the folder ``club`` until the time is up, which is after some iteration; what was
     said.
     """
-    run = import_module("ultrahyperbolic.loop")  # the room has a function of this name
-    limit = run._limit
+    advance = NumbaEngine.advance
 
     def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
-        def end(state, iterations, seconds, time_limit):
-            return limit(
-                state, iterations, time_limit if state.iteration >= until else 0.0, time_limit
-            )
+        now = [0.0]
+
+        def counted(engine, state, iterations):
+            losses = advance(engine, state, iterations)
+            now[0] = 2000.0 if state.iteration >= until else 0.0
+            return losses
 
         with monkeypatch.context() as patched:
-            patched.setattr(run, "_limit", end)
+            patched.setattr(NumbaEngine, "advance", counted)
+            patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
             return call(words)
 
     return train
@@ -342,9 +334,7 @@ def test_another_configuration_is_refused(refuse, begun):
     assert "seed: 5 then, 0 now" in line
 
 
-@pytest.mark.parametrize(
-    "more", ["--seed 3", "--iterations 800", "--signature 2,2", "--unweighted", "-o club", "karate"]
-)
+@pytest.mark.parametrize("more", ["--signature 2,2", "-o club", "karate"])
 def test_settings_are_those_of_the_folder(refuse, begun, more):
     begun(until=1)
     name = {"-o club": "-o", "karate": "GRAPH"}.get(more, more.split()[0])
@@ -387,9 +377,7 @@ def checkpoint(tmp_path_factory):
 
 def same(a, b):
     parts = [(x[0].state, x[0].losses) for x in (a, b)]
-    arrays = [
-        [s.points, s.free, s.best, s.rows, s.steps_back, s.nonfinite, losses] for s, losses in parts
-    ]
+    arrays = [[s.points, s.best, s.rows, s.steps_back, losses] for s, losses in parts]
     plain = [(x[0].state.iteration, x[0].seconds, x[1]) for x in (a, b)]
     return plain[0] == plain[1] and all(
         np.array_equal(*pair, equal_nan=True) for pair in zip(*arrays, strict=True)
@@ -410,14 +398,6 @@ def test_a_changed_byte_of_a_checkpoint_is_found_or_changes_nothing(checkpoint):
             assert line.startswith(f"{folder / CHECKPOINT} is damaged: ")
             found += 1
     assert found > 950
-
-
-def test_every_truncation_of_a_checkpoint_is_found(checkpoint):
-    folder, _, good = checkpoint
-    for size in [*range(0, len(good), 97), len(good) - 1]:
-        (folder / CHECKPOINT).write_bytes(good[:size])
-        with pytest.raises(ValueError, match="is damaged: "):
-            read_checkpoint(folder)
 
 
 def test_a_damaged_checkpoint_is_one_line(refuse, call, begun):

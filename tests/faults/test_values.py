@@ -18,7 +18,6 @@ from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figures import last_loss
-from ultrahyperbolic.plot.pieces import losses_drawing
 from ultrahyperbolic.training import train as training
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
@@ -125,9 +124,9 @@ def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     losses = loaded.run["loss"]
     assert losses == trained.run["loss"]
     assert [k for k, loss in enumerate(losses) if loss is None] == list(range(60, 90))
-    (line,) = losses_drawing({"club": loaded}, "loss").lines
-    assert line.x.tolist() == list(range(90))
-    np.testing.assert_array_equal(line.y, [*losses[:60], *[np.nan] * 30])
+    (line,) = uh.plot.losses({"club": loaded}).axes[0].lines
+    assert line.get_xdata().tolist() == list(range(90))
+    np.testing.assert_array_equal(line.get_ydata(), [*losses[:60], *[np.nan] * 30])
     assert last_loss(loaded) == losses[59]
 
 

@@ -6,8 +6,7 @@ what is wrong.
 Inputs are the files of ``corpus/`` with bytes flipped, spans cut, doubled, spliced and replaced by
 words that readers trip over; gzip files are mutated inside as well as outside. Each input has a
 number, and seed and number make it, so any can be had again: ``--only NUMBER``. They are read in a
-process of its own, under names of every format and with options, as small files and by the loops
-for large ones. A failure is an exception other than ``GraphError``, a message of more than one
+process of its own, under names of every format and with options. A failure is an exception other than ``GraphError``, a message of more than one
 line, the death of the process, more than 10 seconds of processor time or a minute by the clock, or
 a peak of more than 1 GiB of memory.
 """
@@ -64,101 +63,42 @@ OPTIONS: list[dict[str, Any]] = [
     {"asymmetric": "error"},
     {"weights_are_distances": True},
 ]
+# What readers trip over: words, lines, and bytes that are no text.
+_WORDS = r"""
+, ; # % ' " "" \ | PAR1 nan inf -inf 1e999 1e-999 -0 0x10 1_0 + 18446744073709551616 2147483648
+-1 0 source target weight =1+1 complex skew-symmetric pattern <graphml> </graph> &a; &#0;
+&#x110000; <![CDATA[ ]]> <!-- <hyperedge/> ] <gexf> {} null NaN 1,5 1990-12-31 {"nodes": é
+"""
+_LINES = """\
+source,target,weight
+%%MatrixMarket matrix coordinate real general
+%%MatrixMarket matrix array real symmetric
+1000000000000 1000000000000 1
+99999999 99999999 99999999
+3 3 999999999999
+<node id='a'/>
+<edge source='a' target='b'/>
+<!DOCTYPE x [<!ENTITY a 'b'>]>
+<?xml version='1.0'?>
+<?xml version='1.0' encoding='utf-16'?>
+<?xml version='1.0' encoding='latin-1'?>
+<attvalue for='0' value='1'/>
+graph [
+node [ id 1 ]
+edge [ source 1 target 2 ]
+multigraph 1
+"links": [
+{"source": 0, "target": 1},
+"""
+_BYTES = (
+    "00 0a 0d 0d0a 09 20 efbbbf fffe feff ff c3 eda080 f4908080 e280a8 c285 1b5b324a 1f8b08 28b52ffd "
+    "ffffff7f 8080808008 ffffffff0f"
+)
 WORDS = [
-    b"",
-    b"\0",
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b"\t",
-    b",",
-    b";",
-    b"|",
-    b'"',
-    b'""',
-    b"#",
-    b"%",
-    b"'",
-    b" ",
-    b"\\",
-    b"\xef\xbb\xbf",
-    b"\xff\xfe",
-    b"\xfe\xff",
-    b"\xff",
-    b"\xc3",
-    b"\xed\xa0\x80",
-    b"\xf4\x90\x80\x80",
-    "é".encode(),
-    "\u2028".encode(),
-    "\u0085".encode(),
-    b"\x1b[2J",
-    b"\x1f\x8b\x08",
-    b"\x28\xb5\x2f\xfd",
-    b"PAR1",
-    b"nan",
-    b"inf",
-    b"-inf",
-    b"1e999",
-    b"1e-999",
-    b"-0",
-    b"0x10",
-    b"1_0",
-    b"+",
-    b"9" * 40,
-    b"0" * 40 + b"1",
-    b"18446744073709551616",
-    b"2147483648",
-    b"-1",
-    b"0",
-    b"source",
-    b"target",
-    b"weight",
-    b"=1+1",
-    b"source,target,weight\n",
-    b"%%MatrixMarket matrix coordinate real general\n",
-    b"%%MatrixMarket matrix array real symmetric\n",
-    b"1000000000000 1000000000000 1\n",
-    b"99999999 99999999 99999999\n",
-    b"3 3 999999999999\n",
-    b"complex",
-    b"skew-symmetric",
-    b"pattern",
-    b"<graphml>",
-    b"</graph>",
-    b"<node id='a'/>",
-    b"<edge source='a' target='b'/>",
-    b"<!DOCTYPE x [<!ENTITY a 'b'>]>",
-    b"&a;",
-    b"&#0;",
-    b"&#x110000;",
-    b"<![CDATA[",
-    b"]]>",
-    b"<?xml version='1.0'?>",
-    b"<?xml version='1.0' encoding='utf-16'?>",
-    b"<?xml version='1.0' encoding='latin-1'?>",
-    b"<!--",
-    b"<a>" * 2000,
-    b"<hyperedge/>",
-    b"graph [",
-    b"]",
-    b"node [ id 1 ]",
-    b"edge [ source 1 target 2 ]",
-    b"multigraph 1",
-    b"a [ " * 2000,
-    b"<gexf>",
-    b"<attvalue for='0' value='1'/>",
-    b'{"nodes":',
-    b'"links": [',
-    b'{"source": 0, "target": 1},',
-    b"{}",
-    b"null",
-    b"NaN",
-    b"[" * 20_000,
-    b"1,5",
-    b"1990-12-31",
-    b"\xff\xff\xff\x7f",
-    b"\x80\x80\x80\x80\x08",
-    b"\xff\xff\xff\xff\x0f",
+    *(word.encode() for word in _WORDS.split()),
+    *(line.encode() for line in _LINES.splitlines(keepends=True)),
+    *map(bytes.fromhex, _BYTES.split()),
+    *(b"", b"9" * 40, b"0" * 40 + b"1", b"<a>" * 2000, b"a [ " * 2000, b"[" * 20_000),
 ]
 
 
@@ -167,12 +107,8 @@ def corpus() -> list[bytes]:
     return [path.read_bytes() for path in sorted(CORPUS.iterdir())]
 
 
-def make_input(
-    seed: int, number: int, files: list[bytes]
-) -> tuple[bytes, str, dict[str, Any], bool]:
-    """Input ``number``: its bytes, the name of its file, the options, and whether it is read as a
-    large one.
-    """
+def make_input(seed: int, number: int, files: list[bytes]) -> tuple[bytes, str, dict[str, Any]]:
+    """Input ``number``: its bytes, the name of its file, and the options."""
     rng = random.Random(f"{seed} {number}")
     data = rng.choice(files)
     if data[:2] == b"\x1f\x8b" and rng.random() < 0.7:
@@ -186,7 +122,7 @@ def make_input(
         options |= rng.choice(OPTIONS)
     if rng.random() < 0.05:
         options["nodes"] = "itself"
-    return data[:LARGEST], rng.choice(NAMES), options, rng.random() < 0.25
+    return data[:LARGEST], rng.choice(NAMES), options
 
 
 def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
@@ -224,22 +160,20 @@ def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
 def read_all(seed: int, numbers: Iterator[int]) -> None:
     """Read inputs, and print a line before and after each: what the child does."""
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    from ultrahyperbolic.graph import GraphError, encode, fold, read_graph, text
+    from ultrahyperbolic.graph import GraphError, read_graph, text
 
-    usual = text._LARGE, encode._MANY, fold._MANY, text._BLOCK
     files = corpus()
-    text._LARGE = encode._MANY = fold._MANY = 0
     for path in (CORPUS / "many.tsv", CORPUS / "pattern.mtx", CORPUS / "text.parquet"):
-        read_graph(path)  # what is compiled once does not count
+        read_graph(path)  # what is imported once does not count
+    line = text.LINE
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
-            data, name, options, is_large = make_input(seed, number, files)
+            data, name, options = make_input(seed, number, files)
             path = Path(folder, name)
             path.write_bytes(data)
             if "nodes" in options:
                 options["nodes"] = path
-            small = (0, 0, 0, 4096 if number % 2 else usual[3])
-            text._LARGE, encode._MANY, fold._MANY, text._BLOCK = small if is_large else usual
+            text.LINE = 4096 if number % 4 == 0 else line  # so that blocks end anywhere
             Path("/proc/self/clear_refs").write_text("5")  # the peak of memory is counted anew
             print(json.dumps({"begun": number}), flush=True)
             begun, wrong = time.process_time(), ""
@@ -289,7 +223,7 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
             assert child.stdout is not None
             started = False
             while time.monotonic() - begun < time_limit:
-                # The first line waits for imports and for the loops to be compiled.
+                # The first line waits for imports.
                 if not select.select([child.stdout], [], [], LONGEST_WAIT if started else 300.0)[0]:
                     fail("hangs", {"number": figures["inputs"]})
                     figures["inputs"] += 1

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
-from ultrahyperbolic.geometry.functions import matrix_root, matrix_sign
 
 GEOMETRIES = [
     *(
@@ -117,25 +116,3 @@ def test_points(geometry, generator):
     assert geometry.check_point(start).ok
     reach = geometry.origin().norm().item() or 1.0
     assert 0.05 < (start - geometry.origin()).abs().max() / reach < 0.3
-
-
-def test_functions_of_matrices_have_derivatives_where_eigenvalues_coincide(generator):
-    turn = torch.linalg.qr(torch.randn(3, 5, 5, dtype=torch.float64, generator=generator)).Q
-    values = torch.tensor([2.0, 2.0, -1.0, -1.0, 0.0], dtype=torch.float64)
-    # Matrices of rank 4 in every direction of the derivative: S A S with S of rank 4.
-    keep = turn * (values != 0)
-
-    def family(t):
-        tilt = torch.eye(5, dtype=torch.float64) + t * torch.diag_embed(
-            torch.arange(4.0, dtype=torch.float64), offset=1
-        )
-        return tilt @ ((keep * values) @ keep.mT) @ tilt.mT
-
-    t = torch.zeros((), dtype=torch.float64, requires_grad=True)
-    for function in (matrix_sign, matrix_root):
-        assert torch.autograd.gradcheck(lambda t, f=function: f(family(t), 4), (t,))
-        matrix = family(t).detach()
-        applied = function(matrix, 4)
-        close(applied @ matrix, matrix @ applied)
-    root = matrix_root(family(t).detach(), 4)
-    close(root @ root, matrix_sign(family(t).detach(), 4) @ family(t).detach())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
 import torch
 
@@ -30,13 +28,6 @@ def geometry(request):
 
 def test_the_methods_are_those_of_all_names():
     assert set(METHODS) == set(DISSIMILARITIES)
-
-
-@pytest.mark.parametrize("name", DISSIMILARITIES)
-def test_names_are_taken_without_a_word(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert check_dissimilarity(name) == name
 
 
 @pytest.mark.parametrize("name", ["Geodesic", "smoothed_dissimilarity", "", None, 3, ("geodesic",)])

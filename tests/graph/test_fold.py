@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, NodeIds, fold
-from ultrahyperbolic.graph.fold import merge_rows
 from ultrahyperbolic.graph.rows import EdgeRows, Policies, sorted_distinct
 
 N = 6
@@ -63,14 +62,9 @@ def oracle(rows, rule):
     return weights, repeats, sum(len(times) - 1 for times in pairs.values())
 
 
-@given(ROWS, st.sampled_from(["sum", "max", "first"]), st.booleans())
-def test_an_edge_list_follows_its_policy(rows, rule, many):
-    few = fold._MANY
-    fold._MANY = 1 if many else few  # the compiled loops, too
-    try:
-        graph = graph_of(rows, repeated=rule)
-    finally:
-        fold._MANY = few
+@given(ROWS, st.sampled_from(["sum", "max", "first"]))
+def test_an_edge_list_follows_its_policy(rows, rule):
+    graph = graph_of(rows, repeated=rule)
     expected, repeats, reversed_rows = oracle(rows, rule)
     past = {"sum": "summed", "max": "max_taken", "first": "first_taken"}[rule]
     assert as_dict(graph) == expected
@@ -126,9 +120,7 @@ def test_a_symmetric_matrix_is_taken_and_any_other_added_to_its_transpose(entrie
             Graph.from_numpy(matrix, asymmetric="error")
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_a_matrix_is_symmetric_but_for_rounding(many, monkeypatch):
-    monkeypatch.setattr(fold, "_MANY", 1 if many else fold._MANY)
+def test_a_matrix_is_symmetric_but_for_rounding():
     matrix = np.array([[0, 1.0], [np.nextafter(1.0, 2.0), 0]])
     assert Graph.from_numpy(matrix).policies == {}
     assert Graph.from_numpy(matrix, asymmetric="error").weights.tolist() == [1.0]
@@ -169,51 +161,6 @@ def test_sums_that_overflow_are_refused():
 def test_unknown_policies_are_refused(option):
     with pytest.raises(GraphError, match=f"{option} must be one of 'sum'.*got 'mean'"):
         graph_of([], **{option: "mean"})
-
-
-MOST_CASES = 48  # each of these is short, and what is wrong may show in one alone
-
-
-@pytest.mark.parametrize("kind", ["list", "matrix", "undirected"])
-@pytest.mark.parametrize("rule", ["sum", "max", "first", "error"])
-@pytest.mark.parametrize("layout", ["any", "once", "both ways", "a star"])
-def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(0, 300, (2, 4000))
-    weights = rng.integers(1, 9, len(first)).astype(np.float64)
-    if layout == "a star":
-        first[:] = 3
-    if layout in ("once", "both ways"):
-        pairs = sorted_distinct(1000 * np.minimum(first, second) + np.maximum(first, second))
-        first, second = np.divmod(pairs[pairs // 1000 != pairs % 1000], 1000)
-        weights = weights[: len(first)]
-    if layout == "both ways":
-        first, second = np.concatenate((first, second)), np.concatenate((second, first))
-        weights = np.tile(weights, 2)
-    rows = EdgeRows(
-        first, second, weights, NodeIds(range(300)), lambda row: f"row {row}", {"seen": 1}
-    )
-
-    def result(many):
-        monkeypatch.setattr(fold, "_MANY", many)
-        try:
-            edges, weights, _, counts = fold.fold(rows, kind, Policies(rule))
-            return edges.tolist(), weights.tolist(), counts
-        except GraphError as error:
-            return str(error)
-
-    assert result(1) == result(10**9)
-
-
-def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypatch):
-    ids = NodeIds(range(2**31))
-    ends = np.array([2**31 - 1, 5, 2**31 - 1]), np.array([5, 2**31 - 1, 7])
-    rows = EdgeRows(*ends, None, ids, str)
-    monkeypatch.setattr(fold, "_MANY", 1)
-    assert merge_rows(*ends, np.ones(3), len(ids), "sum") is None
-    edges, weights, *_ = fold.fold(rows, "list", Policies())
-    assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
-    assert weights.tolist() == [2, 1]
 
 
 def test_distinct_values():

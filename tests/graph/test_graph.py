@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.datasets import karate
-from ultrahyperbolic.graph import Graph, GraphError, as_graph
+from ultrahyperbolic.graph import Graph, GraphError
 
 ANY_ID = st.one_of(
     st.integers(),
@@ -80,15 +80,6 @@ def test_a_graph_cannot_be_changed():
         graph.weights = np.ones(4)
 
 
-def test_the_caller_keeps_his_arrays():
-    first, second, weights = np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0])
-    graph = Graph.from_arrays(first, second, weights)
-    first[0] = second[0] = 2
-    weights[0] = 9.0
-    assert graph.edges.tolist() == [[0, 1], [1, 2]]
-    assert graph.weights.tolist() == [1, 2]
-
-
 def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_follow_them():
     edges, weights = np.array([[0, 1], [1, 2]]), np.array([2.0, 1.0])
     graph = Graph(("a", "b", "c"), edges, weights)
@@ -100,29 +91,13 @@ def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_fol
 @pytest.mark.parametrize(
     ("edges", "weights", "reason"),
     [
-        (
-            [[0, 3]],
-            [1.0],
-            r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2",
-        ),
-        (
-            [[0, 1], [1, 40_000_000]],
-            [1.0, 1.0],
-            r"tie 1 \(from 0\) joins the nodes 1 and 40000000:",
-        ),
-        ([[-1, 1], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes -1 and 1:"),
-        ([[0, 1], [2, 2]], [1.0, 1.0], r"tie 1 \(from 0\) joins the nodes 2 and 2:"),
-        ([[1, 0], [1, 2]], [1.0, 1.0], r"tie 0 \(from 0\) joins the nodes 1 and 0:"),
+        ([[0, 3]], [1.0], r"tie 0 \(from 0\) joins the nodes 0 and 3: give positions i < j"),
+        ([[-1, 1], [1, 2]], [1.0, 1.0], "tie 0 .* joins the nodes -1 and 1"),
+        ([[0, 1], [2, 2]], [1.0, 1.0], "tie 1 .* joins the nodes 2 and 2"),
+        ([[1, 0], [1, 2]], [1.0, 1.0], "tie 0 .* joins the nodes 1 and 0"),
         ([0, 1], [1.0, 1.0], r"edges must be \[m, 2\] and weights \[m\]"),
-        (
-            [[0, 1], [0, 1]],
-            [1.0, 1.0],
-            "tie 1 .* does not come after the one before: sort them, each once",
-        ),
-        *(
-            ([[0, 1]], [w], f"tie 0 .* weighs {w:g}: a weight is")
-            for w in (0.0, -1.0, np.nan, np.inf)
-        ),
+        ([[0, 1], [0, 1]], [1.0, 1.0], "tie 1 .* does not come after the one before"),
+        *(([[0, 1]], [w], f"tie 0 .* weighs {w:g}") for w in (0.0, -1.0, np.nan, np.inf)),
     ],
 )
 def test_edges_that_are_no_edges_of_the_nodes_are_refused(edges, weights, reason):
@@ -139,15 +114,6 @@ def test_edges_are_checked_across_the_blocks_in_which_they_are_checked(monkeypat
         swapped[[k - 1, k]] = edges[[k, k - 1]]
         with pytest.raises(GraphError, match=rf"tie {k} \(from 0\) does not come after"):
             Graph(range(4), swapped, weights)
-
-
-def test_unweighted_keeps_everything_else():
-    graph = Graph.from_edges(TRIANGLE, nodes={"a": "A", "b": "B", "c": "C", "d": "D"}, name="toy")
-    plain = graph.unweighted()
-    assert plain.weights.tolist() == [1] * 4
-    assert plain.capacities.tolist() == [1]
-    assert (plain.ids, plain.labels, plain.source) == (graph.ids, graph.labels, "toy")
-    assert plain != graph
 
 
 def test_weights_apart_in_triples_or_none():
@@ -274,11 +240,6 @@ def test_the_fingerprint_is_the_same_in_every_process():
     }
 
 
-def test_arrow_and_plain_ids_have_one_fingerprint(tmp_path):
-    (tmp_path / "g.txt").write_text("a b 3\nb c 1\nc a 1\nc d 2\n")
-    assert as_graph(tmp_path / "g.txt") == Graph.from_edges(TRIANGLE)
-
-
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
@@ -297,12 +258,6 @@ def test_what_cannot_be_trained_is_refused(graph, message):
     with pytest.raises(GraphError, match=message) as refused:
         graph.require_trainable()
     assert "\n" not in str(refused.value)
-
-
-def test_what_orders_a_pair_can_be_trained():
-    Graph.from_edges([("a", "b"), ("b", "c")]).require_trainable()
-    Graph.from_edges([("a", "b", 1), ("b", "c", 1), ("a", "c", 2)]).require_trainable()
-    Graph.from_edges([("a", "b")], nodes="abc").require_trainable()
 
 
 def test_describe_and_repr():

@@ -16,17 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.io
-import scipy.sparse as sp
 from graph.hostile import CASES, GEXF, GRAPHML, MATRIX, PARQUET, parquet, repeated
 from hypothesis import given
 from hypothesis import strategies as st
 from machines import ON_LINUX
 
-from ultrahyperbolic.graph import Graph, GraphError, read_graph
+from ultrahyperbolic.graph import GraphError, read_graph
 from ultrahyperbolic.graph.errors import need
-
-PAGE = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
 
 
 def what_it_gets(content, **options):
@@ -43,15 +39,17 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_page_says_what_each_case_gets():
-    table = PAGE.partition("| A file with |")[2].partition("\n\n")[0]
-    shown = dict(re.findall(r"^\| (.*?) \| (.*) \|$", table, re.M))
-    assert shown == {case: what_it_gets(content) for case, content in CASES.items()}
+READ = {
+    "a UTF-8 byte order mark",
+    "line ends of Windows (CRLF)",
+    "delimiters, quotes and line breaks in quotes",
+}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_message_is_one_short_line(case):
+def test_every_case_is_read_or_gets_one_short_line(case):
     line = what_it_gets(CASES[case])
+    assert line.startswith("it is read: " if case in READ else "`graph")
     assert len(line.splitlines()) == 1
     assert len(line) <= 1002
 
@@ -60,9 +58,7 @@ DAMAGED = [gzip.compress(b"a,b\n" * 99, mtime=0)[:-9] + b"damaged!!", b"a,b,1\na
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=["gzip", "text"])
-def test_a_refused_file_leaves_nothing_in_memory(content, monkeypatch):
-    for module in ("text._LARGE", "encode._MANY"):  # by the loops for large files
-        monkeypatch.setattr(f"ultrahyperbolic.graph.{module}", 0)
+def test_a_refused_file_leaves_nothing_in_memory(content):
     assert "graph" in what_it_gets(content)
     tracemalloc.start()
     gc.disable()  # a cycle would keep blocks for as long as it likes
@@ -119,7 +115,7 @@ BOMBS = {
     ),
 }
 ONE_OF_EACH_KIND = ["rows", "edges", "a matrix", "texts of Parquet"]
-READ = """
+READER = """
 import sys
 from pathlib import Path
 from ultrahyperbolic.graph import GraphError, read_graph
@@ -146,18 +142,10 @@ def test_small_files_take_less_than_a_gibibyte(bombs):
         assert len(content) < 1 << 20
         Path(bomb).write_bytes(content)
     child = subprocess.run(
-        [sys.executable, "-c", READ, *bombs], capture_output=True, text=True, check=True
+        [sys.executable, "-c", READER, *bombs], capture_output=True, text=True, check=True
     )
     held = dict(zip(bombs, map(int, child.stdout.split()), strict=True))
     assert all(50 < mib < 1024 for mib in held.values()), (held, child.stderr)
-
-
-def test_more_than_a_small_file_may_hold_is_refused_before_it_is_held():
-    line = what_it_gets(gzip.compress(filled(b"a b\n") + b"a b\n" * 100))
-    assert line.startswith("`graph: ")
-    assert (
-        "compressed bytes hold more than 16 MiB: decompress the file first if that is meant" in line
-    )
 
 
 def test_what_is_decompressed_first_is_read():
@@ -169,20 +157,11 @@ def test_what_is_decompressed_first_is_read():
 
 
 def test_a_page_header_that_promises_too_much_is_refused():
-    for at in range(4, 40):
-        damaged = bytearray(PARQUET)
-        damaged[at : at + 5] = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
-        line = what_it_gets(bytes(damaged))
-        assert (
-            line.startswith("`graph: the Parquet file is damaged")
-            or "unpack to more than 16 MiB" in line
-        )
-
-
-def test_a_list_in_a_header_that_promises_too_much_is_refused():
     endless = b"\x19\xf7" + b"\xff" * 8 + b"\x7f"  # a list of some 10^18 floats
-    line = what_it_gets(PARQUET[:4] + endless + PARQUET[4 + len(endless) :])
-    assert line == "`graph: the Parquet file is damaged: it ends in the middle of a value`"
+    largest = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
+    for at, bad in [(4, endless), *((at, largest) for at in range(4, 40))]:
+        line = what_it_gets(PARQUET[:at] + bad + PARQUET[at + len(bad) :])
+        assert line.startswith("`graph: the Parquet file is damaged")
 
 
 def test_long_columns_of_fixed_width_are_refused():
@@ -230,38 +209,6 @@ def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
     pq.write_table(twice, "graph")
     with pytest.raises(GraphError, match="2 columns are named 'a': give each its own name"):
         read_graph("graph")
-
-
-# Matrices, which are read without scipy, are as scipy reads them
-
-
-@given(
-    entries=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12
-    ),
-    layout=st.sampled_from(["coordinate", "array"]),
-    symmetry=st.sampled_from(["general", "symmetric"]),
-    field=st.sampled_from(["real", "integer", "pattern"]),
-)
-def test_matrices_are_as_scipy_reads_them(tmp_path_factory, entries, layout, symmetry, field):
-    path = tmp_path_factory.mktemp("matrices") / "m.mtx"
-    matrix = np.zeros((6, 6), dtype=np.int64 if field == "integer" else np.float64)
-    for i, j, w in entries:
-        matrix[i, j] = w
-    if symmetry == "symmetric":
-        matrix = np.maximum(matrix, matrix.T)
-    if layout == "array" and field == "pattern":
-        field = "real"
-    scipy.io.mmwrite(
-        path, matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry, field=field
-    )
-    again = scipy.io.mmread(path, spmatrix=False)
-    expected = Graph.from_numpy(
-        again if layout == "array" else again.toarray(), ids=[str(k) for k in range(1, 7)]
-    )
-    graph = read_graph(path)
-    assert graph == expected
-    assert graph.policies == expected.policies
 
 
 # Anything at all

@@ -1,17 +1,14 @@
-"""Parquet in parts: the graph is the one of the reader that sees the whole table, whatever the size
-of the parts.
-"""
+"""Parquet: the graph is that of the table in memory."""
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import GraphError, encode, parquet, read_graph
+from ultrahyperbolic.graph import Graph, GraphError, read_graph
 
 TEXTS = st.sampled_from(["a", "b", "007", "7", " x", "é", "y" * 15, "y" * 16, "z" * 40, ""])
 NUMBERS = st.sampled_from([0, 1, -1, 7, 2**31, -(2**62), 2**63 - 1])
@@ -29,10 +26,10 @@ TABLES = st.one_of(
 )
 
 
-def outcome(path, **options):
+def outcome(make):
     """The graph, or what is said of it."""
     try:
-        graph = read_graph(path, **options)
+        graph = make()
     except GraphError as error:
         return str(error)
     return (
@@ -44,56 +41,39 @@ def outcome(path, **options):
     )
 
 
-def both(monkeypatch, path, batch, **options):
-    """The outcome of reading all rows at once, and a few at a time by the compiled loops."""
-    found = []
-    for many, rows in ((1 << 60, 1 << 16), (0, batch)):
-        monkeypatch.setattr(encode, "_MANY", many)
-        monkeypatch.setattr(parquet.CheckedParquet.batches, "__defaults__", (rows,))
-        found.append(outcome(path, **options))
-    return found
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    TABLES,
-    st.sampled_from([1, 2, 7, 1000]),
-    st.sampled_from([1, 3, 100]),
-    st.sampled_from(["sum", "max", "error"]),
-)
-def test_parts_give_what_the_whole_gives(monkeypatch, tmp_path, rows, batch, group, repeated):
-    source, target, weight = zip(*rows, strict=True)
+@given(TABLES, st.sampled_from([1, 3, 100]), st.sampled_from(["sum", "max", "error"]))
+def test_a_file_gives_what_its_rows_give(tmp_path, rows, group, repeated):
     path = tmp_path / "ties.parquet"
-    pq.write_table(
-        pa.table({"source": source, "target": target, "weight": weight}), path, row_group_size=group
-    )
-    whole, streamed = both(monkeypatch, path, batch, repeated=repeated)
-    assert streamed == whole
+    source, target, weight = zip(*rows, strict=True)
+    table = pa.table({"source": source, "target": target, "weight": weight})
+    pq.write_table(table, path, row_group_size=group)
+    found = outcome(lambda: read_graph(path, repeated=repeated))
+    expected = outcome(lambda: Graph.from_arrow(table, repeated=repeated, name=str(path)))
+    assert found == expected
 
 
 @pytest.mark.parametrize(
     "kind", [pa.int8(), pa.int64(), pa.uint64(), pa.float64(), pa.large_string(), pa.date32()]
 )
-def test_ids_of_every_type_come_out_as_ever(monkeypatch, tmp_path, kind):
+def test_ids_of_every_type_come_out_as_they_are(tmp_path, kind):
     numbers = pa.array([1, 2, 3, 2], pa.int32())
-    ids = (
-        numbers.cast(pa.string()).cast(kind)
-        if pa.types.is_large_string(kind)
-        else numbers.cast(kind)
-    )
-    path = tmp_path / "ties.parquet"
+    ids = numbers.cast(pa.string()) if pa.types.is_large_string(kind) else numbers
+    table = pa.table({"from": ids.cast(kind), "to": ids.take([1, 2, 3, 0]).cast(kind)})
+    pq.write_table(table, tmp_path / "ties.parquet")
+    graph = read_graph(tmp_path / "ties.parquet")
+    expected = ids.cast(kind)[:3].to_pylist()
+    assert graph.ids == expected
+    assert [type(node) for node in graph.ids] == [type(node) for node in expected]
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_of_every_encoding_are_read(tmp_path, encoding):
+    ids = [f"node {k}" for k in range(3000)]
     pq.write_table(
-        pa.table({"from": ids, "to": ids.take(pa.array([1, 2, 3, 0])), "w": [1, 2, 3, 4]}), path
+        pa.table({"a": ids[:-1], "b": ids[1:]}),
+        tmp_path / "ties.parquet",
+        use_dictionary=False,
+        column_encoding=encoding,
     )
-    whole, streamed = both(monkeypatch, path, 3, source="from", target="to", weight="w")
-    assert streamed == whole
-    assert [type(node) for node in streamed[0]] == [type(node) for node in whole[0]]
-
-
-def test_a_small_file_of_endless_texts_is_not_unpacked(monkeypatch, tmp_path):
-    path = tmp_path / "ties.parquet"
-    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), ["x" * 60_000])
-    pq.write_table(pa.table({"source": long, "target": long}), path)
-    whole, streamed = both(monkeypatch, path, parquet._BATCH_ROWS)
-    assert streamed == whole
-    assert "without compression" in streamed
+    assert read_graph(tmp_path / "ties.parquet").ids == ids

@@ -138,17 +138,6 @@ class Model(nn.Module):
         return self.manifold.smoothed_dissimilarity(x[:, 0], x[:, 1])
 
 
-@pytest.mark.slow
-def test_it_compiles_in_one_graph():
-    model, ids = Model(0), torch.tensor([[0, 1], [2, 2], [4, 5]])
-    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(compiled(ids), model(ids))
-    (gradient,) = torch.autograd.grad(compiled(ids).sum(), model.nodes.weight)
-    (expected,) = torch.autograd.grad(model(ids).sum(), model.nodes.weight)
-    torch.testing.assert_close(gradient, expected)
-    assert gradient.isfinite().all()
-
-
 def test_an_ensemble_is_its_members():
     models, ids = [Model(seed) for seed in range(3)], torch.tensor([[0, 1], [4, 5]])
     params, buffers = stack_module_state(models)

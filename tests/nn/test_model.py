@@ -75,17 +75,6 @@ def test_it_is_saved_and_loaded_as_weights_alone():
     assert train(other) == train(model)
 
 
-def test_a_copy_trains_alike_and_apart():
-    model = Model()
-    twin = copy.deepcopy(model)
-    assert twin.nodes.manifold is twin.manifold is twin.first.in_manifold
-    assert twin.first.out_manifold is twin.second.in_manifold
-    before = model.first.weight.detach().clone()
-    losses = train(twin)
-    assert torch.equal(model.first.weight, before)
-    assert train(model) == losses
-
-
 @ON_CUDA
 def test_it_moves_to_cuda():
     model = Model()
@@ -120,14 +109,6 @@ dist.destroy_process_group()
 def test_two_processes_train_as_one(tmp_path):
     found = numbers_of_two(PROCESS, Path(__file__).parent, tmp_path)
     assert found == pytest.approx(train(Model()), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_compiled_as_one_graph_it_trains_alike():
-    model = Model()
-    twin = copy.deepcopy(model)
-    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
-    assert train(compiled, parameters=model.parameters()) == pytest.approx(train(twin), rel=1e-10)
 
 
 def test_a_learned_curvature_is_learned_through_layers():

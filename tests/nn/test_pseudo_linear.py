@@ -84,9 +84,10 @@ def test_psi_and_its_inverse(manifold):
         torch.testing.assert_close(through, manifold.phi(3.0 * x), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("out", MANIFOLDS, ids=NAMES)
-@pytest.mark.parametrize("into", MANIFOLDS, ids=NAMES)
-def test_points_become_points(into, out):
+@pytest.mark.parametrize("step", [0, 1, 5])
+@pytest.mark.parametrize("number", range(len(MANIFOLDS)), ids=NAMES)
+def test_points_become_points(number, step):
+    into, out = MANIFOLDS[number], MANIFOLDS[(number + step) % len(MANIFOLDS)]
     for bias in (True, False):
         made = layer(into, out, bias=bias)
         out.assert_point(made(points(into)))
@@ -225,14 +226,6 @@ def test_it_compiles_as_one_graph(manifold):
     torch.testing.assert_close(*gradients)
 
 
-@pytest.mark.slow
-def test_it_compiles_with_inductor():
-    M = Q(2, 2, -4.0)
-    model = torch.nn.Sequential(layer(M, M), PseudoActivation(M), layer(M, M))
-    x = M.random(6, generator=0)
-    torch.testing.assert_close(torch.compile(model, fullgraph=True)(x), model(x))
-
-
 @pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
 def test_an_ensemble_is_one_call(manifold):
     made = [
@@ -251,24 +244,6 @@ def test_an_ensemble_is_one_call(manifold):
     torch.testing.assert_close(together, expected)
     rows = vmap(made[0])(x)
     torch.testing.assert_close(rows, made[0](x))
-
-
-def test_a_checked_manifold_will_do():
-    M = uh.checked(Q(2, 1, -4.0))
-    made, x = layer(M, M), M.random(5, generator=0)
-    torch.testing.assert_close(made(x), layer(Q(2, 1, -4.0), Q(2, 1, -4.0))(x))
-
-
-def test_autocast_keeps_points_on_the_manifold():
-    M = Q(2, 2, -4.0)
-    model = torch.nn.Sequential(
-        layer(M, M, dtype=torch.float32), PseudoActivation(M), layer(M, M, dtype=torch.float32)
-    )
-    x = M.random(20, generator=0, dtype=torch.float32)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = model(x)
-    assert y.dtype == torch.float32
-    M.assert_point(y)
 
 
 def test_what_is_wrong_is_named():

@@ -128,23 +128,10 @@ def test_ranked_pairs():
     }
 
 
-def test_the_edges_of_each_node_come_by_class():
-    pairs = RankedPairs.of(
-        Graph.from_arrays([0, 0, 1, 2], [1, 2, 2, 3], [3.0, 1.0, 3.0, 2.0], ids=5)
-    )
-    offsets, edges, starts, places = pairs.incidence
-    assert offsets.tolist() == [0, 2, 4, 7, 8, 8]
-    assert edges.tolist() == [0, 2, 2, 3, 0, 1, 3, 1]
-    assert starts.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]
-    assert places.tolist() == [[0, 4], [5, 7], [1, 2], [3, 6]]
-
-
 def test_errors():
     graph = GRAPHS["one class"]
     with pytest.raises(ValueError, match="temperature must be a finite positive number, got 0"):
         ExactLoss(graph, Euclidean(2).dissimilarity, 0.0)
-    with pytest.raises(ValueError, match="scope must be one of graph, node, got 'ends'"):
-        ExactLoss(graph, Euclidean(2).dissimilarity, 1.0, scope="ends")
     with pytest.raises(ValueError, match=r"points must be \[9, d\], got shape \(8, 2\)"):
         ExactLoss(graph, Euclidean(2).dissimilarity, 1.0)(torch.zeros(8, 2))
     huge = Graph.from_arrays([0], [1], ids=20_000)

@@ -228,22 +228,6 @@ def test_components_of_products_are_their_factors_and_flat_coordinates(generator
     torch.testing.assert_close(whole, torch.cat(parts, dim=-1), rtol=1e-12, atol=1e-12)
 
 
-def test_moments_of_single_coordinates_start_anew(generator):
-    M = PseudoHyperboloid(3, 1)
-    x = torch.nn.Parameter(M.random(8, generator=generator))
-    optimizer = PseudoRiemannianAdam([x], M, lr=0.1)
-    x.grad = torch.ones_like(x)
-    optimizer.step()
-    saved = optimizer.state_dict()
-    optimizer.load_state_dict(saved)
-    assert optimizer.state[x]["second_moment"].shape == (8, 1)
-    saved["state"][0]["second_moment"] = torch.ones(8, 5, dtype=torch.float64)
-    optimizer.load_state_dict(saved)
-    optimizer.step()
-    assert optimizer.state[x]["step"] == 1
-    assert M.check_tangent(x.detach(), optimizer.state[x]["momentum"]).ok
-
-
 def test_a_point_at_the_edge_stops_and_others_go_on():
     M = PseudoHyperboloid(1, 0)
     edge = math.asinh(math.sqrt(4.0 / torch.finfo(torch.float64).eps)) - 0.01

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid
-from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, groups
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
 OPTIMIZERS = [
     (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2}),
@@ -46,35 +46,6 @@ def test_what_is_no_point_moves_as_in_torch_to_the_last_digit(ours, theirs, opti
     for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
         assert torch.equal(a, b)
     assert M.check_point(points.detach()).ok
-
-
-@pytest.mark.parametrize(("kind", "options"), [(o[0], o[2]) for o in OPTIMIZERS], ids=IDS)
-def test_many_small_parameters_move_as_each_alone(kind, options, monkeypatch):
-    results = []
-    for small in (groups._SMALL, 0):
-        monkeypatch.setattr(groups, "_SMALL", small)
-        M, steps = PseudoHyperboloid(2, 1, -0.25), []
-        params = [
-            ManifoldParameter(M.random(*size, generator=k), M)
-            for k, size in enumerate([(), (3,), (2, 4), (1,)])
-        ]
-        real = groups.descent_step
-        monkeypatch.setattr(
-            groups,
-            "descent_step",
-            lambda *a, real=real, steps=steps: (steps.append(1), real(*a))[1],
-        )
-        optimizer = kind(params, **{**options, "lr": 1e-3})
-        for round_ in range(4):
-            optimizer.zero_grad()
-            used = params[:2] if round_ == 1 else params  # some wait
-            sum((p * p.flip(-1)).sin().sum() for p in used).backward()
-            optimizer.step()
-        monkeypatch.setattr(groups, "descent_step", real)
-        results.append(([p.detach() for p in params], len(steps)))
-    for a, b in zip(results[0][0], results[1][0], strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-14, atol=1e-14)
-    assert results[0][1] < results[1][1] == 14
 
 
 def test_each_parameter_lives_where_it_says(generator):

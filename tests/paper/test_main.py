@@ -13,7 +13,7 @@ from ultrahyperbolic.paper import __main__ as command
 BARE = """
 import importlib.util, sys
 MISSING = {"scipy", "networkx", "sklearn", "numba", "llvmlite", "pandas", "pyarrow", "rich", "typer", "click",
-           "matplotlib", "plotly", "threadpoolctl", "safetensors"}
+           "matplotlib", "threadpoolctl", "safetensors"}
 class Refuse:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in MISSING:

@@ -18,8 +18,7 @@ from ultrahyperbolic.training import presets as recipe
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
 
-for library in ("matplotlib", "plotly"):
-    pytest.importorskip(library, reason=f"drawing needs {library}, which is not installed")
+pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
 
 
 @pytest.fixture
@@ -105,7 +104,6 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
     assert (tmp_path / "figure3.png").stat().st_size > 10_000
     assert (tmp_path / "figure3.pdf").read_bytes().startswith(b"%PDF")
-    assert "Plotly.newPlot" in (tmp_path / "figure3.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -126,7 +124,6 @@ def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
         folder = tmp_path / number
         assert (folder / f"figure{number}.png").stat().st_size > 50_000
         assert (folder / f"figure{number}.pdf").read_bytes().startswith(b"%PDF")
-        assert "Plotly.newPlot" in (folder / f"figure{number}.html").read_text(encoding="utf-8")
         assert (folder / f"figure{number}.json").exists()
 
 

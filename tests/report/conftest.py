@@ -83,18 +83,10 @@ def hostile() -> Embedding:
 
 GEOMETRIES = {
     "flat": Euclidean(4),
-    "plane": Euclidean(2),
     "line": Euclidean(1),
     "hyperbolic": PseudoHyperboloid(4, 0, -0.5),
-    "sheet": PseudoHyperboloid(2, 0),
-    "branch": PseudoHyperboloid(1, 0),
-    "sphere": PseudoHyperboloid(0, 4, -2.0),
-    "globe": PseudoHyperboloid(0, 2),
-    "circle": PseudoHyperboloid(0, 1),
-    "cylinder": PseudoHyperboloid(1, 1),
-    "time-rich": PseudoHyperboloid(1, 3),
-    "plain": PseudoHyperboloid(2, 1, -4.0),
-    "mixed": PseudoHyperboloid(3, 3, -0.25),
+    "sphere": PseudoHyperboloid(0, 3, -2.0),
+    "mixed": PseudoHyperboloid(2, 2, -0.25),
 }
 
 

@@ -27,7 +27,7 @@ CHROMIUM = next(
 )
 SCREENSHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 PATIENCE = 90_000
-VIEWS = ["map-plot", "space-plot", "distances-plot", "loss-plot"]
+VIEWS = ["map-plot", "distances-plot", "loss-plot"]
 
 # No browser comes with Python; .ci/run installs Debian's, so that CI does not skip these.
 pytestmark = pytest.mark.skipif(
@@ -51,7 +51,7 @@ class Tab:
         page.set_default_timeout(PATIENCE)
         page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]")
-        page.evaluate("document.querySelector('#experts details').open = true")
+        page.evaluate("document.querySelector('#loss details')?.setAttribute('open', '')")
         page.wait_for_timeout(50)  # for what is drawn when it is opened
 
     def find(self, text: str) -> int:
@@ -75,11 +75,11 @@ class Tab:
         """Something about a picture, which its script keeps."""
         return self.page.evaluate(f"(picture => {what})(document.getElementById('{view}').picture)")
 
-    def names(self, view: str) -> list[dict[str, Any]]:
-        """The names on a picture: which node, the text, and its box within that of the picture."""
+    def names(self) -> list[dict[str, Any]]:
+        """The names on the map: which node, the text, and its box within that of the map."""
         return self.page.evaluate(
-            """(view) => {
-              const plot = document.getElementById(view), { width, height } = plot.getBoundingClientRect();
+            """() => {
+              const plot = document.getElementById("map-plot"), { width, height } = plot.getBoundingClientRect();
               return plot.picture.placed.map((name) => {
                 const x = plot.picture.at[name.k][0] + name.dx, y = plot.picture.at[name.k][1] + name.dy;
                 const [left, right] = [x - name.width / 2, x + name.width / 2];
@@ -89,8 +89,7 @@ class Tab:
                   box: [left, top, right, bottom],
                 };
               });
-            }""",
-            view,
+            }"""
         )
 
     def keep(self, name: str) -> None:
@@ -188,74 +187,53 @@ def lesmis() -> Embedding:
     return embed(datasets.lesmis(), p=3, q=1, iterations=150, quiet=True)
 
 
-@pytest.fixture(scope="module")
-def cast(show: Callable[..., Tab], lesmis: Embedding) -> Tab:
-    return show(lesmis, 1400)
-
-
-def test_the_words_and_the_first_of_the_ranking_are_on_the_first_screen(cast, lesmis):
+def test_the_words_and_the_first_of_the_ranking_are_on_the_first_screen(show, lesmis):
+    page = show(lesmis, 1400)
     bottom = "(what => document.querySelector(what).getBoundingClientRect().bottom)"
-    assert "lie close together" in cast.page.inner_text(".lead")
-    assert cast.page.inner_text("#rows td:nth-child(2)") == lesmis.hierarchy()["node"][0]
+    assert page.page.inner_text("#rows td:nth-child(2)") == lesmis.hierarchy()["node"][0]
     for what in (".lead", "#rows tr:nth-child(5)"):
-        assert cast.page.evaluate(f"{bottom}('{what}')") < 900
-    assert cast.complaints == []
+        assert page.page.evaluate(f"{bottom}('{what}')") < 900
+    assert page.complaints == []
+    page.page.close()
 
 
-def check_names(page: Tab, lesmis: Embedding) -> None:
-    for view in ("map-plot", "space-plot"):
-        names = page.names(view)
-        assert are_inside_and_apart(names)
-        assert set(range(10)) <= {name["node"] for name in names}
-        top = lesmis.hierarchy()["node"].tolist()
-        assert all(name["text"] == top[name["node"]] for name in names)
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "theme"), list(product((1400, 390), ("light", "dark"))))
+def test_the_top_ten_have_their_names_inside_and_apart(show, lesmis, width, theme):
+    height = 900 if width > 1000 else 844
+    page = show(lesmis, width, height, color_scheme=theme, has_touch=width < 1000)
+    names = page.names()
+    assert are_inside_and_apart(names)
+    assert set(range(10)) <= {name["node"] for name in names}
+    top = lesmis.hierarchy()["node"].tolist()
+    assert all(name["text"] == top[name["node"]] for name in names)
     assert page.sticking_out() == []
     assert page.complaints == []
-
-
-@pytest.mark.slow
-def test_the_top_ten_have_their_names_inside_and_apart(cast, lesmis):
-    check_names(cast, lesmis)
-    cast.keep("lesmis")
-    cast.page.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "theme"), [(1400, "dark"), (390, "light"), (390, "dark")])
-def test_the_top_ten_have_their_names_on_other_screens(show, lesmis, width, theme):
-    page = show(
-        lesmis, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000
-    )
-    check_names(page, lesmis)
     page.keep(f"lesmis-{theme}-{width}")
     page.page.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["airports", "netscience"])
-def test_the_top_ten_of_larger_graphs_have_their_names_inside_and_apart(show, name):
-    file = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "")) / "graphs" / f"{name}.tsv.gz"
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_top_ten_of_a_larger_graph_have_their_names_inside_and_apart(show, width):
+    file = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "")) / "graphs" / "netscience.tsv.gz"
     if not file.is_file():
         pytest.skip(f"{file} is not there: set ULTRAHYPERBOLIC_DATA to the folder of data")
-    found = embed(file, iterations=300, quiet=True)
-    for width, theme in product((1400, 390), ("light", "dark")):
-        page = show(
-            found, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000
-        )
-        names = page.names("map-plot")
-        assert are_inside_and_apart([each for each in names if each["node"] < 10])
-        assert set(range(10)) <= {each["node"] for each in names}
-        assert page.sticking_out() == []
-        assert page.complaints == []
-        page.keep(f"{name}-{theme}-{width}")
-        page.page.close()
+    page = show(embed(file, iterations=300, quiet=True), width, 844, has_touch=width < 1000)
+    names = page.names()
+    assert are_inside_and_apart([each for each in names if each["node"] < 10])
+    assert set(range(10)) <= {each["node"] for each in names}
+    assert page.sticking_out() == []
+    assert page.complaints == []
+    page.keep(f"netscience-{width}")
+    page.page.close()
 
 
 @pytest.mark.slow
 def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     page = show(lesmis, 1400)
     k = page.find("Myriel")
-    names = page.names("map-plot")
+    names = page.names()
     assert are_inside_and_apart(names)
     edges = page.page.evaluate("JSON.parse(document.getElementById('data').textContent).edges")
     ends = np.array(edges["ends"]).reshape(-1, 2)
@@ -265,7 +243,7 @@ def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     # Zoomed in, it is in the middle, and there is room for more names around it.
     page.page.click("[data-zoom=in]")
     page.page.click("[data-zoom=in]")
-    assert are_inside_and_apart(page.names("map-plot"))
+    assert are_inside_and_apart(page.names())
     box = page.look("map-plot", "picture.box")
     place = page.look("map-plot", f"[picture.x[{k}], picture.y[{k}]]")
     assert [np.mean(box["x"]), np.mean(box["y"])] == pytest.approx(place)
@@ -311,26 +289,6 @@ def test_colours_follow_the_column_that_is_chosen(tab, club):
     assert tab.page.evaluate(swatches) == before
 
 
-@pytest.mark.slow
-def test_a_selected_node_scrolls_into_view(show, club):
-    page = show(club, 1280, 700)
-    page.page.evaluate(
-        "document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 5000)"
-    )
-    last = club.hierarchy()["node"].tolist()[24]  # the last row of the first page of the table
-    page.find("")
-    page.page.evaluate("document.querySelector('#rows tr:nth-child(25) button').click()")
-    page.page.wait_for_timeout(400)
-    row, box, plot = (
-        page.page.locator(what).bounding_box() for what in ("tr.chosen", "#scroll", "#map-plot")
-    )
-    assert page.page.inner_text("tr.chosen td:nth-child(2)") == last
-    assert box["y"] <= row["y"]
-    assert row["y"] + row["height"] <= box["y"] + box["height"] + 1
-    assert 0 <= plot["y"] < 350
-    page.page.close()
-
-
 def test_finding_a_node_marks_it_in_every_view(tab, club):
     k = tab.find("34")
     data = tab.page.evaluate("JSON.parse(document.getElementById('data').textContent)")
@@ -342,8 +300,7 @@ def test_finding_a_node_marks_it_in_every_view(tab, club):
     assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == "34"
     assert f"rank {club.rank[row]} of 34" in tab.page.inner_text("#found")
     assert len(tab.look("map-plot", "picture.marked")) == len(ties)
-    for view in ("map-plot", "space-plot"):
-        assert k in {name["node"] for name in tab.names(view)}
+    assert k in {name["node"] for name in tab.names()}
     assert tab.find("") == -1
     assert (
         tab.look("map-plot", "picture.marked") == tab.look("distances-plot", "picture.rug()") == []
@@ -414,10 +371,9 @@ def test_search_leaves_the_ranking_whole_and_scrolls_to_the_row(tab, club):
 
 
 def test_search_says_when_there_is_nothing(tab):
-    for text in ("mr. hi", "nobody"):  # of the club, labels are sides and not names
-        assert tab.find(text) == -1
-        assert tab.page.inner_text("#found") == "No matching node."
-        assert len(tab.rows()) == 25
+    assert tab.find("mr. hi") == -1  # of the club, labels are sides and not names
+    assert tab.page.inner_text("#found") == "No matching node."
+    assert len(tab.rows()) == 25
     tab.page.click("#clear")
     assert tab.page.inner_text("#found") == ""
 
@@ -497,13 +453,6 @@ def test_the_keyboard_is_enough(tab, club):
     assert (
         tab.settled() == club.hierarchy()["node"].tolist().index("33") + 1
     )  # the next, counted from 0
-    page.focus("#space-plot")
-    before = tab.look("space-plot", "({...picture.eye})")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("+")
-    after = tab.look("space-plot", "({...picture.eye})")
-    assert after["away"] == pytest.approx(before["away"] / 1.25)
-    assert after["round"] < before["round"]
     page.focus("#heads th:nth-child(2) button")
     page.keyboard.press("Enter")
     assert page.get_attribute("#heads th:nth-child(2)", "aria-sort") == "ascending"
@@ -522,15 +471,14 @@ def test_the_keyboard_is_enough(tab, club):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 360])
-def test_ranks_that_are_estimated_have_intervals(show, club, width):
+def test_ranks_that_are_estimated_have_intervals(show, club):
     found = Embedding(
         club.ids, club.points, club.manifold, club.run, club.graph, popularity=club.popularity
     )
     vars(found)["centrality"] = Centrality(
         -np.arange(34.0), np.full(34, 0.4)
     )  # of which the neighbours overlap
-    ranked = show(found, width=width)
+    ranked = show(found, width=360)
     assert [row[0] for row in ranked.rows()[:3]] == ["1 (1–2)", "2 (1–3)", "3 (2–4)"]
     ranked.find("34")
     assert "rank 34 (33–34) of 34" in ranked.page.inner_text("#found")
@@ -562,17 +510,18 @@ def test_light_and_dark(tab):
 
 
 @pytest.mark.slow
-def test_it_prints(tab):
+def test_it_prints_in_light(show, club):
+    page = show(club, 1280, 900, color_scheme="dark")
+    seen = """() => { window.printed = []; const note = () => printed.push(document.documentElement.dataset.theme);
+      window.addEventListener("beforeprint", note); window.addEventListener("afterprint", note); }"""
+    page.page.evaluate(seen)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    tab.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
-    assert (
-        tab.page.evaluate("document.getElementById('map-plot').style.zoom") == ""
-    )  # as it was before
-    tab.page.emulate_media(media="print")
-    assert not tab.page.is_visible(".bar")
-    tab.page.emulate_media(media="screen")
-    assert tab.page.is_visible(".bar")
-    assert tab.complaints == []
+    page.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
+    assert page.page.evaluate("printed") == ["light", "dark"]
+    page.page.emulate_media(media="print")
+    assert not page.page.is_visible(".bar")
+    assert page.complaints == []
+    page.page.close()
 
 
 @pytest.mark.slow
@@ -590,32 +539,27 @@ def test_nothing_scrolls_sideways_on_a_phone(show, club):
 
 
 @pytest.mark.slow
-def test_zoom_and_camera_stay_when_the_window_changes(show):
+def test_zoom_stays_when_the_window_changes(show):
     tab = show(ring([f"n{k}" for k in range(12)], PseudoHyperboloid(2, 1)), 390, 800)
     page = tab.page
 
     def seen() -> list[float]:
-        eye = tab.look("space-plot", "[picture.eye.round, picture.eye.tilt]")
-        return [*tab.look("map-plot", "[...picture.box.x, ...picture.box.y]"), *eye]
+        return tab.look("map-plot", "[...picture.box.x, ...picture.box.y]")
 
     def resize(width: int, height: int) -> None:
         page.evaluate("delete document.documentElement.dataset.resized")
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_selector("html[data-resized]")
 
-    def drag(view: str) -> None:
-        page.locator(view).scroll_into_view_if_needed()
-        box = page.locator(view).bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        page.mouse.move(x, y)
-        page.mouse.down()
-        page.mouse.move(x + 40, y + 30, steps=5)
-        page.mouse.up()
-
     whole = seen()
     page.click("[data-zoom=in]")
-    drag("#map-plot")
-    drag("#space-plot")
+    page.locator("#map-plot").scroll_into_view_if_needed()
+    box = page.locator("#map-plot").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y + 30, steps=5)
+    page.mouse.up()
     zoomed = seen()
     assert all(a != b for a, b in zip(whole, zoomed, strict=True))
     resize(390, 740)  # the address bar of a phone comes back
@@ -623,10 +567,10 @@ def test_zoom_and_camera_stay_when_the_window_changes(show):
     page.click("#theme")
     assert seen() == pytest.approx(zoomed)
     resize(800, 390)  # turned on its side, and the map with it
-    assert seen() == pytest.approx([*zoomed[2:4], *zoomed[:2], *zoomed[4:]])
+    assert seen() == pytest.approx([*zoomed[2:], *zoomed[:2]])
     page.click("[data-zoom=reset]")
     resize(390, 800)
-    assert seen()[:4] == pytest.approx(whole[:4])  # what is not zoomed fills the window
+    assert seen() == pytest.approx(whole)  # what is not zoomed fills the window
     page.close()
 
 
@@ -673,14 +617,12 @@ def test_hostile_labels_do_nothing(worst):
     title = page.title()
     page.evaluate(
         """(texts) => {
-          for (const view of ["map-plot", "space-plot"]) {
-            const place = document.getElementById(view), { left, top } = place.getBoundingClientRect();
-            texts.forEach((_, k) => {
-              const [x, y] = place.picture.at[k], at = { clientX: left + x, clientY: top + y, pointerId: 1 };
-              for (const what of ["pointermove", "pointerdown", "pointerup"])
-                place.dispatchEvent(new PointerEvent(what, at));
-            });
-          }
+          const place = document.getElementById("map-plot"), { left, top } = place.getBoundingClientRect();
+          texts.forEach((_, k) => {
+            const [x, y] = place.picture.at[k], at = { clientX: left + x, clientY: top + y, pointerId: 1 };
+            for (const what of ["pointermove", "pointerdown", "pointerup"])
+              place.dispatchEvent(new PointerEvent(what, at));
+          });
           for (const text of texts) {
             document.getElementById("find").value = text.slice(0, 200);
             document.getElementById("find").dispatchEvent(new Event("input"));
@@ -717,24 +659,15 @@ def test_hostile_labels_show_as_those_characters(worst):
 
 def test_hostile_labels_on_the_pictures_are_text(worst):
     worst.find("")
-    for view in ("map-plot", "space-plot"):
-        names = worst.names(view)
-        assert are_inside_and_apart(names)
-        shown = {name["text"] for name in names}
-        assert any(
-            text.startswith(("<img", "<script", "</script", "<b>", "<a href", '"><svg'))
-            for text in shown
-        )
+    names = worst.names()
+    assert are_inside_and_apart(names)
+    markup = ("<img", "<script", "</script", "<b>", "<a href", '"><svg')
+    assert any(name["text"].startswith(markup) for name in names)
     with worst.page.expect_download() as waiting:
         worst.page.click("[data-save=svg][data-plot=map-plot]")
     saved = ElementTree.parse(waiting.value.path()).getroot()
-    assert {each.tag.rpartition("}")[2] for each in saved.iter()} <= {
-        "svg",
-        "rect",
-        "path",
-        "circle",
-        "text",
-    }
+    drawn = {each.tag.rpartition("}")[2] for each in saved.iter()}
+    assert drawn <= {"svg", "rect", "path", "circle", "text"}
     assert worst.complaints == []
 
 
@@ -749,27 +682,15 @@ def test_hostile_labels_do_not_widen_the_page(worst):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("manifold", "with_graph"),
-    [
-        (PseudoHyperboloid(0, 3, -2.0), False),
-        (PseudoHyperboloid(4, 0), True),
-        (PseudoHyperboloid(1, 1), True),
-        (Euclidean(1), True),
-        (PseudoHyperboloid(2, 3), False),
-    ],
-    ids=["sphere, no graph", "hyperbolic", "cylinder", "line", "mixed, no graph"],
-)
-def test_other_geometries_and_a_graph_that_is_not_at_hand(show, manifold, with_graph):
-    embedding = ring([f"n{k}" for k in range(12)], manifold)
+@pytest.mark.parametrize("with_graph", [True, False])
+def test_a_line_and_a_graph_that_is_not_at_hand(show, with_graph):
+    embedding = ring([f"n{k}" for k in range(12)], Euclidean(1))
     if not with_graph:
-        embedding = Embedding(embedding.ids, embedding.points, manifold)
+        embedding = Embedding(embedding.ids, embedding.points, embedding.manifold)
     other = show(embedding)
-    assert other.complaints == []
-    k = other.find("n7")
+    assert other.find("n7") >= 0
     assert other.page.inner_text("#rows tr.chosen td:nth-child(2)") == "n7"
-    assert np.isfinite(other.look("space-plot", "picture.at")).all()
     assert other.look("distances-plot", "picture.rug()")
-    assert k >= 0
-    assert len(other.names("map-plot")) > 1
+    assert len(other.names()) > 1
+    assert other.complaints == []
     other.page.close()

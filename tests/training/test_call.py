@@ -13,8 +13,6 @@ from ultrahyperbolic.training import embed_many
     [
         {"p": 2, "q": 2, "seed": 5},
         {"dim": 3, "flat": True},
-        pytest.param({"p": 2, "q": 2, "scope": "node"}, marks=pytest.mark.slow),
-        pytest.param({"p": 2, "q": 2, "scope": "graph"}, marks=pytest.mark.slow),
         {"p": 2, "q": 2, "popularity": True},
         {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken"},
         {"p": 3, "q": 1, "preset": "paper"},

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 
-import numpy as np
 import pytest
-from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.training.config import TrainingConfig
@@ -79,70 +76,6 @@ def test_a_limit_that_is_no_time_is_refused(time_limit):
     ):
         with pytest.raises(ValueError, match=words):
             call()
-
-
-def test_flat_space_takes_no_beta():
-    with pytest.raises(ValueError, match=r"beta curves a manifold, .* leave it out, got -2"):
-        uh.embed(KARATE, flat=True, beta=-2, quiet=True)
-    assert {config.beta for config in configure(KARATE, flat=True)} == {-1.0}
-
-
-def test_integers_of_numpy_are_those_of_python(tmp_path):
-    two = np.int64(2)
-    plain = uh.embed(KARATE, p=2, q=1, seed=3, iterations=5, threads=1, quiet=True)
-    given = uh.embed(
-        KARATE,
-        p=two,
-        q=np.uint8(1),
-        seed=np.int64(3),
-        iterations=np.int32(5),
-        threads=np.int16(1),
-        quiet=True,
-    )
-    assert np.array_equal(given.points, plain.points)
-    config = TrainingConfig.from_json(given.run["config"])
-    assert {
-        type(value)
-        for value in (config.p, config.q, config.seed, config.iterations, config.best_every)
-    } == {int}
-    given.save(tmp_path / "club")
-    saved, own = (
-        json.loads(json.dumps(e.run["config"])) for e in (uh.load(tmp_path / "club"), plain)
-    )
-    assert saved == own
-    flat = uh.embed(KARATE, dim=two, flat=True, iterations=5, quiet=True)
-    assert type(flat.run["config"]["flat"]) is int
-    assert given.neighbors("1", k=two).equals(given.neighbors("1", k=2))
-    assert np.array_equal(given.nearest(two)[0], given.nearest(2)[0])
-    found = [
-        uh.select(
-            KARATE,
-            dim=kind(1),
-            seeds=kind(2),
-            iterations=kind(8),
-            seed=kind(3),
-            threads=kind(1),
-            quiet=True,
-        ).rows
-        for kind in (int, np.int64)
-    ]
-    assert json.dumps([row.to_json() for row in found[0]]) == json.dumps(
-        [row.to_json() for row in found[1]]
-    )
-
-
-def test_random_states_of_numpy_are_those_of_python():
-    pytest.importorskip("sklearn")
-    adjacency = KARATE.adjacency().toarray()
-    plain, given = (
-        uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=state).fit_transform(
-            adjacency
-        )
-        for state in (3, np.int64(3))
-    )
-    assert np.array_equal(plain, given)
-    with pytest.raises(TypeError, match="random_state must be an integer, got True"):
-        uh.UltrahyperbolicEmbedding(random_state=True).fit(adjacency)
 
 
 def test_the_words_of_earlier_records_are_read_without_a_warning():

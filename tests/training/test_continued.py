@@ -54,7 +54,7 @@ def test_nodes_that_are_gone_vanish(club, tmp_path):
 def test_old_nodes_start_where_they_were_and_strangers_where_they_would(club):
     graph = Graph.from_edges([*TRIPLES, ("new", "34", 5.0), ("x", "y", 1.0)])
     usual = TrainingConfig(p=3, q=3, start="pole", seed=4)
-    start = start_from(club, graph, usual, quiet=True)
+    start = start_from(club, graph, usual)
     for node in ("1", "34"):
         assert (start.points[graph.index(node)] == club.points[club.index(node)]).all()
     assert (start.points[graph.index("x")] == usual.starting_points(graph)[graph.index("x")]).all()

@@ -54,13 +54,6 @@ def test_directions_are_learnt(trained):
     np.testing.assert_array_equal(np.argsort(trained.heights), np.argsort(heights(60, *web().arcs)))
 
 
-def test_directions_are_learnt_by_samples():
-    found = uh.embed(web(), backend="sampled", p=3, q=3, iterations=150, quiet=True)
-    assert found.record.timing.backend.startswith("sampled")
-    assert found.record.measures["direction"] > 0.9
-    assert found.record.measures["map_out"] > 0.6
-
-
 def test_scores_are_distances_with_springs(trained):
     row, h, spring = 7, trained.heights, trained.record.result.spring
     out = trained.distances(7) + spring * (h[row] - h - 1.0) ** 2
@@ -166,7 +159,7 @@ def test_directions_that_are_dropped_are_spoken_of(caplog):
         uh.embed(Graph.from_edges(ADVICE), directed=True, **FEW)
 
 
-@pytest.mark.parametrize("option", ["--scope node", "--no-popularity", "--preset paper"])
+@pytest.mark.parametrize("option", ["--no-popularity", "--preset paper"])
 def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")

@@ -86,7 +86,7 @@ def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
             found.state,
             **{
                 name: getattr(found.state, name).copy()
-                for name in ("points", "free", "best", "record", "rested")
+                for name in ("points", "best", "record", "rested")
             },
         )
         kept.append(replace(found, state=state))

@@ -1,36 +1,18 @@
-"""How long a training takes, and what there is time for."""
+"""What there is time for."""
 
 from __future__ import annotations
 
-import logging
 import time
 
 import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic import TrainingConfig
-from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.training import execution
-from ultrahyperbolic.training.execution import Pace
-from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Plan
 
 KARATE = uh.datasets.karate()
-
-
-def test_how_long_a_training_takes_is_expected():
-    config = recipe(TrainingConfig(2, 2, iterations=1000), KARATE)
-    assert Pace(descent=0.01, evaluation=0.1).expected(config) == pytest.approx(
-        850 * 0.01 + 150 * 0.125
-    )
-
-
-def test_it_is_measured():
-    pace = Pace.of(KARATE, [recipe(TrainingConfig(2, 2), KARATE)], Machine())
-    assert 0.0 < pace.descent < 1.0
-    assert 0.0 < pace.evaluation < 1.0
 
 
 class Slow:
@@ -101,14 +83,3 @@ def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(
     embedding = uh.embed(KARATE, p=2, q=2, iterations=40, time_limit=60.0, quiet=True)
     assert embedding.record.timing.evaluation == pytest.approx(evaluation)
     assert ("map_error" in embedding.record.measures) == sampled
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(0.5, True), (1e-4, False)])
-def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog, seconds, said):
-    monkeypatch.setattr(
-        Pace, "of", classmethod(lambda cls, *_: cls(descent=seconds, evaluation=seconds))
-    )
-    monkeypatch.setattr(execution, "_MANY", 0)
-    with caplog.at_level(logging.WARNING, "ultrahyperbolic"):
-        uh.embed(KARATE, iterations=40)
-    assert ("40 iterations at most, in about 21 s" in caplog.text) == said

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from machines import WITHOUT_CUDA, WITHOUT_MPS
-from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import Training
@@ -19,7 +17,6 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.options import Options
 from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.inputs import Choice, UsualGeometry, geometry_of
-from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Plan
 
 KARATE = uh.datasets.karate()
@@ -28,27 +25,6 @@ KARATE = uh.datasets.karate()
 @pytest.fixture
 def no_training(monkeypatch):
     monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
-
-
-@pytest.mark.parametrize(
-    ("device", "words"),
-    [
-        ("nonsense", "device nonsense: torch knows none of that name: use cpu, cuda or cuda:1"),
-        ("meta", "device meta: nothing is computed there: use cpu or cuda"),
-        pytest.param("mps", "device mps: torch finds none here", marks=WITHOUT_MPS),
-        pytest.param(
-            "cuda", "device cuda: torch finds no CUDA device here: use cpu", marks=WITHOUT_CUDA
-        ),
-    ],
-)
-def test_devices_that_are_not_there_are_refused(no_training, device, words):
-    for call in (
-        lambda: uh.embed(KARATE, iterations=5, quiet=True, device=device),
-        lambda: uh.embed(KARATE, dim=2, iterations=5, quiet=True, device=device),
-        lambda: uh.select(KARATE, dim=2, iterations=5, quiet=True, device=device),
-    ):
-        with pytest.raises(ValueError, match=words):
-            call()
 
 
 @pytest.mark.parametrize(
@@ -145,50 +121,9 @@ def test_callbacks_are_one_or_several():
         uh.embed(KARATE, callback=[7], quiet=True)
 
 
-@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
-def test_a_scope_that_is_given_wins_over_the_methods():
-    bare = recipe(uh.TrainingConfig(p=2, q=2), KARATE)
-    for scope in ("graph", "node"):
-        assert configure(KARATE, p=2, q=2, scope=scope)[0].scope == scope
-    assert configure(KARATE, p=2, q=2)[0].scope == bare.scope
-    with pytest.raises(ValueError, match="scope must be one of graph, node, got 'nodes'"):
-        Plan.of(scope="nodes")
-
-
-def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
-    trained = uh.embed(
-        KARATE, p=2, q=2, iterations=20, scope="node", backend="reference", quiet=True
-    )
-    data = trained.run["config"]
-    assert data["scope"] == "node"
-    del data["scope"]
-    assert uh.TrainingConfig.from_json(data).scope == "graph"
-
-
-def said_of(caplog, **options):
-    """What is said before a training of the karate club."""
-    caplog.clear()
-    plan = Plan.of(iterations=200, **options)
-    execution = Execution(plan, KARATE, quiet=False)
-    backend = execution.prepare().training.backend
-    return backend, caplog.messages
-
-
-def test_why_samples_are_taken_is_said(caplog, monkeypatch):
-    assert said_of(caplog) == ("numba", [])
-    with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.engines.registry.EXACT_NODES", 10)
-        said = [
-            "34 nodes have too many pairs to look at all: training on parts of them (backend numba)"
-        ]
-        assert said_of(caplog) == ("numba", said)
-        # Who names an engine has it, and is told nothing.
-        assert said_of(caplog, backend="numba") == ("numba", [])
-        assert said_of(caplog, backend="sampled") == ("sampled", [])
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "ultrahyperbolic.training.execution.has_memory",
-            lambda *words: words[2].backend == "sampled",
-        )
-        said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
-        assert said_of(caplog) == ("sampled", said)
+def test_that_a_large_graph_is_trained_in_parts_is_said(caplog, monkeypatch):
+    Execution(Plan.of(iterations=2), KARATE, quiet=False).train(measures=False)
+    assert not caplog.messages
+    monkeypatch.setattr("ultrahyperbolic.training.execution.ends_exactly", lambda *_: False)
+    Execution(Plan.of(iterations=2), KARATE, quiet=False).train(measures=False)
+    assert "training on parts of them" in caplog.text

@@ -9,18 +9,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-import safetensors.numpy
 import torch
-from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import evaluation
-from ultrahyperbolic.embedding.record import RunRecord
-from ultrahyperbolic.engines.base import BatchState, Machine
-from ultrahyperbolic.loop import Checkpoint
-from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
-from ultrahyperbolic.report.contents import ShownNodes, _nearest
-from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
 from ultrahyperbolic.training.method import recipe
 
@@ -52,27 +44,14 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
     assert sampled.record.measures["map"] > whole.record.measures["map"] - 0.05
 
 
-def test_the_reference_learns_as_the_compiled_engine_does():
-    configs = configure(KARATE, p=2, q=2, iterations=12, max_step=0.01, popularity=True)
-    found = [
-        embed_many(KARATE, configs, Machine(backend=name), measures=False)[0]
-        for name in ("numba", "reference")
-    ]
-    assert found[0].popularity.any()
-    np.testing.assert_allclose(found[0].popularity, found[1].popularity, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize(("scope", "backend"), [("graph", "numba"), ("node", "reference")])
 @pytest.mark.parametrize(("p", "q"), [(2, 2), pytest.param(3, 0, marks=pytest.mark.slow)])
-def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope, backend):
+def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q):
     made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
-    config = replace(made, finish=0.5, scope=scope, popularity=True)
+    config = replace(made, finish=0.5, popularity=True)
     kept = []
     (found,) = embed_many(
         KARATE,
         [config],
-        Machine(backend=backend),
         measures=False,
         callbacks=[lambda now: kept.append(now.state.best_offsets.copy())],
     )
@@ -87,7 +66,7 @@ def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
 
     def keep(progress):
         found = progress.checkpoint()
-        names = ("points", "free", "best", "record", "offsets", "best_offsets")
+        names = ("points", "best", "record", "offsets", "best_offsets")
         state = replace(found.state, **{name: getattr(found.state, name).copy() for name in names})
         kept.append(replace(found, state=state))
 
@@ -100,34 +79,6 @@ def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
         (again,) = embed_many(KARATE, [config], measures=False, checkpoint=so_far)
         assert np.array_equal(again.points, whole.points)
         assert np.array_equal(again.popularity, whole.popularity)
-
-
-def test_a_checkpoint_keeps_the_offsets_and_an_earlier_one_has_none(tmp_path, monkeypatch):
-    state = BatchState.start([np.ones((3, 2))])
-    state.offsets[:], state.best_offsets[:] = [[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]
-    so_far = Checkpoint(state, np.zeros((1, 3)), 1.0)
-    checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())
-    found = checkpoints.read_checkpoint(tmp_path)[0].state
-    assert found.offsets.tolist() == [[1.0, 2.0, 3.0]]
-    assert found.best_offsets.tolist() == [[4.0, 5.0, 6.0]]
-    state.offsets[0, 1] = np.nan
-    checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())  # which is not written
-    assert checkpoints.read_checkpoint(tmp_path)[0].state.offsets.tolist() == [[1.0, 2.0, 3.0]]
-    state.offsets[:] = 0.0
-    # As an earlier version wrote it.
-    save, later = safetensors.numpy.save, checkpoints._LATER
-
-    def without(arrays, about):
-        return save({name: array for name, array in arrays.items() if name not in later}, about)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(safetensors.numpy, "save", without)
-        patched.setattr(checkpoints, "_LATER", ())
-        checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())
-    found = checkpoints.read_checkpoint(tmp_path)[0].state
-    assert found.points.tolist() == state.points.tolist()
-    assert not found.offsets.any()
-    assert not found.best_offsets.any()
 
 
 def test_the_folder_keeps_it(popular, tmp_path):
@@ -170,21 +121,9 @@ def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
         assert [
             read.nodes[node]["popularity"] for node in popular.ids
         ] == popular.popularity.tolist()
-    popular.export(tmp_path / "club.parquet", "atlas", neighbors=3)
-    atlas = pd.read_parquet(tmp_path / "club.parquet")
-    assert atlas["popularity"].tolist() == popular.popularity.tolist()
-    assert [row["ids"].tolist() for row in atlas["neighbors"]] == popular.nearest(3)[0].tolist()
-    popular.export(tmp_path / "projector", "projector")
-    metadata = pd.read_csv(tmp_path / "projector" / "metadata.tsv", sep="\t")
+    popular.export(tmp_path / "nodes.csv", "csv")
+    metadata = pd.read_csv(tmp_path / "nodes.csv")
     np.testing.assert_allclose(metadata["popularity"], popular.popularity, rtol=1e-15)
-
-
-def test_of_several_seeds_the_best_is_kept_with_its_own():
-    words = {"p": 2, "q": 2, "iterations": 60, "popularity": True, "quiet": True}
-    kept = uh.embed(KARATE, seeds=3, **words)
-    alone = uh.embed(KARATE, seed=kept.record.seed, **words)
-    assert np.array_equal(kept.popularity, alone.popularity)
-    assert kept.record.measures["map"] == alone.record.measures["map"]
 
 
 def test_a_record_of_an_earlier_version_has_none(popular):
@@ -210,14 +149,6 @@ def test_every_distance_is_less_the_popularity_of_both(popular):
         assert [one.ids[k] for k in indices[popular.index("34")]] == list(table["node"][:5])
         np.testing.assert_allclose(near[popular.index("34")], table["distance"][:5], rtol=1e-12)
     assert popular.distance("34", "33") == distances[popular.index("33")]
-
-
-def test_a_page_that_shows_some_of_the_nodes_orders_them_alike(popular):
-    rows = np.array([3, 33, 0])
-    indices, lengths = _nearest(popular, ShownNodes(rows, 3, len(popular)), 4)
-    expected = popular.nearest(4)
-    assert np.array_equal(indices, expected[0][rows])
-    np.testing.assert_allclose(lengths, expected[1][rows], rtol=1e-9)
 
 
 def test_delta_sums_the_distances_that_neighbours_are_ordered_by(popular):
@@ -256,32 +187,3 @@ def test_measures_are_those_of_a_matrix(popular):
     )
     closer = (edges[:20, None] < others[None, :]).mean()
     assert found.auc == pytest.approx(closer, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "manifold", [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 0), uh.Euclidean(3)], ids=str
-)
-def test_the_compiled_passes_take_it_as_torch_does(manifold):
-    generator = torch.Generator().manual_seed(0)
-    points = torch.randn(300, 3, generator=generator, dtype=torch.float64)
-    if not isinstance(manifold, uh.Euclidean):
-        points = manifold.random(300, generator=generator)
-    popularity = 0.3 * torch.randn(300, generator=generator, dtype=torch.float64)
-    edges = torch.combinations(torch.arange(300))[::37]
-    thresholds = pair_distances(points, manifold, edges, popularity=popularity, backend="reference")
-    i, j = edges.unbind(1)
-    plain = pair_distances(points, manifold, edges, backend="reference")
-    assert torch.equal(thresholds, plain - (popularity[i] + popularity[j]))
-    found = [
-        row_statistics(
-            points, manifold, edges, 4, thresholds + 1e-9, popularity=popularity, backend=backend
-        )
-        for backend in ("numba", "reference")
-    ]
-    torch.testing.assert_close(found[0].sums, found[1].sums)
-    assert torch.equal(found[0].nearest.indices, found[1].nearest.indices)
-    torch.testing.assert_close(found[0].nearest.distances, found[1].nearest.distances)
-    assert torch.equal(found[0].counts.others, found[1].counts.others)
-    assert torch.equal(found[0].nonedges, found[1].nonedges)
-    with pytest.raises(ValueError, match=r"popularity must be \[300\] finite numbers"):
-        nearest(points, manifold, 2, popularity=popularity[:9])

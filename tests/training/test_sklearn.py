@@ -9,7 +9,6 @@ import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.forms import landmarks
-from ultrahyperbolic.training import placing
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.base import clone  # noqa: E402
@@ -18,12 +17,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 def adjacency():
     return uh.datasets.karate().adjacency()
-
-
-@pytest.fixture
-def few_steps(monkeypatch):
-    """For tests of all but how well new nodes are placed."""
-    monkeypatch.setattr(placing, "_STEPS", 2)
 
 
 def test_fit_transform_dense_and_sparse():
@@ -38,8 +31,6 @@ def test_fit_transform_dense_and_sparse():
     again = clone(model).fit(scipy.sparse.csr_array(adjacency()))
     assert np.array_equal(points, again.embedding_)
     assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
-    model.set_params(scope="node", backend="reference").fit(adjacency())
-    assert model.result_.run["config"]["scope"] == "node"
     model.set_params(popularity=True).fit(adjacency())
     assert model.result_.popularity.any()
 
@@ -64,7 +55,7 @@ EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order
     [uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
-def test_scikit_learn_s_own_checks(estimator, check, few_steps):
+def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)
 
 
@@ -137,7 +128,7 @@ def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
         model.transform(form(ties))
 
 
-def test_new_nodes_are_placed_by_their_ties(few_steps):
+def test_new_nodes_are_placed_by_their_ties():
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=0, iterations=50, seed=0).fit(matrix)
     ties = np.zeros((2, 34))
@@ -152,7 +143,7 @@ def test_new_nodes_are_placed_by_their_ties(few_steps):
     assert graph.n_nodes == len(model.embedding_)
 
 
-def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones(few_steps):
+def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones():
     matrix = adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=5, iterations=50, seed=0).fit(matrix)
     found = model.transform(np.eye(34)[[0, 33]] * 3.0)

@@ -35,7 +35,6 @@ COMMAND_ALONE = {
     "weights_are_distances",
     "skip_bad_rows",
     "goal",
-    "tensorboard",  # of earlier versions; Python knows them without a parameter
 }
 READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}

@@ -27,8 +27,9 @@ def main() -> None:
         # ``embed``.
         if sys.argv[1:2] == ["embed"] and not is_first():
             from ..engines.communicator import help_first
+            from ..engines.registry import engine_of
 
-            sys.exit(help_first())
+            sys.exit(help_first(engine_of))
         from .application import run
 
         try:

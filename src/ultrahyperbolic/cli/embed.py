@@ -55,7 +55,6 @@ def embed(
     with_report: Annotated[bool, _result("--report/--no-report", rare=True, help=_REPORT)] = True,
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
     goal: opt.Goal = None,
-    tensorboard: opt.TensorBoard = None,
     quiet: Annotated[
         bool, _result("--quiet", help="Print nothing but errors (and --json).")
     ] = False,
@@ -85,7 +84,6 @@ def embed(
       ultrahyperbolic embed --resume club
     """
     began, keeping = time.monotonic(), Keeping(checkpoint_every, with_report, title, quiet, as_json)
-    opt.check_tensorboard(tensorboard)
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(
             f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed"
@@ -132,11 +130,7 @@ def embed(
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet, began=began)
     machine = execution.machine
-    if (
-        deterministic
-        and machine.backend in ("reference", "sampled")
-        and machine.device_type != "cpu"
-    ):
+    if deterministic and machine.backend == "reference" and machine.device_type != "cpu":
         raise Refused(
             f"--deterministic: torch's sums on {machine.device} have no fixed order: use triton "
             "or the CPU"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_type_
 
 import typer
 
-from ..options import GOAL_IS_IGNORED, OPTIONS, TENSORBOARD_IS_GONE, Declared, Option
+from ..options import GOAL_IS_IGNORED, OPTIONS, Declared, Option
 from .errors import Refused, refusing
 from .output import note
 
@@ -75,9 +75,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for s
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
-# Options of earlier versions, which no help shows.
+# An option of version 0.2, which no help shows.
 Goal = Annotated[str | None, typer.Option("--goal", hidden=True)]
-TensorBoard = Annotated[str | None, typer.Option("--tensorboard", hidden=True)]
 
 
 def _reading(
@@ -276,12 +275,6 @@ def check_goal(goal: str | None, *, quiet: bool) -> None:
     """Note that --goal, of earlier versions, changes nothing."""
     if goal is not None and not quiet:
         note(f"--{GOAL_IS_IGNORED}")
-
-
-def check_tensorboard(folder: str | None) -> None:
-    """Refuse --tensorboard, of earlier versions."""
-    if folder is not None:
-        raise Refused(f"--{TENSORBOARD_IS_GONE}")
 
 
 def check_device(device: str) -> None:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ..training.selection import Selection
 
 _ITERATIONS = (
-    "Iterations of a full training; comparisons run a twelfth and a sixth of them. Default: as "
-    "for embed."
+    "Iterations of a full training; the comparison runs a sixth of them. Default: as for embed."
 )
 _SEEDS = "How many seeds to average over. Default: 1, or 5 with --by links."
 _HELD_OUT = "Share of the ties that --by links holds out. Default: 0.1."
@@ -57,10 +56,9 @@ def select(
 ) -> None:
     """Find the geometry that suits a graph best.
 
-    Flat space and all signatures are trained briefly, and the better half again for twice as
-    long. The one that shows neighbours and the order of ties best wins; embed --dim
-    makes the same choice. With --by links, ties that were held out decide. Below the
-    table stands what the graph alone suggests.
+    Flat space and all signatures are trained briefly. The one that shows neighbours and the
+    order of ties best wins; embed --dim makes the same choice. With --by links, ties that were
+    held out decide. Below the table stands what the graph alone suggests.
 
     Examples:
       ultrahyperbolic select karate --dim 4
@@ -123,16 +121,12 @@ def select(
 def _print(found: Selection) -> None:
     heads = ("geometry", *found.cells(found.rows[0]))
     rows = [(row.geometry.name, *found.cells(row).values()) for row in found.rows]
-    print_table(heads, rows, right=heads[1:-1])
+    print_table(heads, rows, right=heads[1:])
     print(f"\n{verdict(found)}")
     if found.seeds > 1:
         print(
             f"means over {found.seeds} seeds; difference to the winner, mean ± standard error "
             "over the seeds"
-        )
-    if not all(row.kept for row in found.rows):
-        print(
-            "what was dropped early is compared with the winner after the same number of iterations"
         )
     hints = found.prior
     print(
@@ -156,10 +150,7 @@ def verdict(found: Selection) -> str:
             "--seeds 5"
         )
     if not near:
-        return (
-            f"{best} fits best, more than two standard errors over the {seeds} seeds ahead of "
-            "what was kept"
-        )
+        return f"{best} fits best, more than two standard errors over the {seeds} seeds ahead"
     return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
@@ -171,16 +162,10 @@ def _plot(found: Selection, path: Path) -> None:
     )
     axis = figure.subplots()
     for place, row in enumerate(found.rows):
-        axis.plot(
-            [place] * len(row.scores),
-            row.scores,
-            "o",
-            color="#0072B2" if row.kept else "#999999",
-            alpha=0.6,
-        )
+        axis.plot([place] * len(row.scores), row.scores, "o", color="#0072B2", alpha=0.6)
         axis.plot(place, row.score, "_", color="black", markersize=18)
     axis.set_xticks(range(len(found.rows)), [f"${row.geometry.name}$" for row in found.rows])
     axis.set_ylabel(found.score_name)
-    axis.set_title("one dot a seed; grey: dropped early", fontsize=9)
+    axis.set_title("one dot a seed", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
     replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})

@@ -12,15 +12,15 @@ from .errors import Refused, refusing
 from .output import note, print_json
 from .sources import check_folder, graph_of, open_embedding
 
-_OUTPUT = "The picture: its ending says whether PNG, SVG, PDF or HTML. Default: map.png in FOLDER."
+_OUTPUT = "The picture: its ending says whether PNG, SVG or PDF. Default: map.png in FOLDER."
 _COLOUR = "What colours show: community, or a column of the nodes."
 # Where to write in the folder of the embedding, if nothing else is said.
 _NAMES = {
-    "atlas": "atlas.parquet",
-    "projector": "projector",
     "graphml": "graph.graphml",
     "gexf": "graph.gexf",
     "vosviewer": "vosviewer.json",
+    "csv": "nodes.csv",
+    "parquet": "nodes.parquet",
 }
 
 
@@ -102,31 +102,25 @@ def plot(
     """Draw the map of an embedding: a picture to print or to share.
 
     The picture is the map of the report: strongly tied nodes lie close
-    together, and the most central nodes have names. PNG, SVG and PDF are
-    for printing. HTML shows names when you hover.
+    together, and the most central nodes have names. The interactive map is
+    the HTML report.
 
     Examples:
       ultrahyperbolic plot club
       ultrahyperbolic plot club -o club.svg --title "The karate club"
-      ultrahyperbolic plot club -o club.html
       ultrahyperbolic plot club --colour club --names 10 --theme dark
     """
     from .training import hold
 
     target = output or folder / "map.png"
-    is_page = target.suffix.lower() == ".html"
-    for name in ("colour", "names", "title", "theme") if is_page else ():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Refused(f"--{name} is for PNG, SVG and PDF: leave it out for HTML")
+    if target.suffix.lower() == ".html":
+        raise Refused(f"{target}: the page is the report: ultrahyperbolic report {folder}")
     check_folder(folder)
     if output is None:
         hold(context, folder)
     embedding = open_embedding(folder)
     data = None
-    if (
-        embedding.is_directed and not is_page
-    ):  # the folder has the ties, and the file which way they lead
+    if embedding.is_directed:  # the folder has the ties, and the file which way they lead
         data, why = graph_of(embedding, folder, None, {}, quiet=True)
         if data is None:
             note(f"there are no arrows, as {why}")
@@ -134,13 +128,10 @@ def plot(
     from .. import plot as figures
 
     with refusing(ValueError, OSError, ImportError):
-        if is_page:
-            figures.save(figures.map(embedding), target)
-        else:
-            picture = figures.plot_map(
-                embedding, data, colour=colour, names=names, title=title, theme=theme
-            )
-            figures.save(picture, target, dpi=150)
+        picture = figures.plot_map(
+            embedding, data, colour=colour, names=names, title=title, theme=theme
+        )
+        figures.save(picture, target, dpi=150)
     if as_json:
         print_json({"folder": str(folder), "file": str(target)})
     else:
@@ -152,7 +143,7 @@ def export(
     context: typer.Context,
     folder: opt.Folder,
     form: Annotated[
-        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"],
+        Literal["graphml", "gexf", "vosviewer", "csv", "parquet"],
         opt.option("--format", help="What to write."),
     ],
     graph: opt.EmbeddedGraph = None,
@@ -160,31 +151,24 @@ def export(
         Path | None,
         opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER."),
     ] = None,
-    neighbors: Annotated[
-        int,
-        typer.Option(
-            "-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas."
-        ),
-    ] = 15,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files that are already there.")
+        bool, typer.Option("--overwrite", help="Replace a file that is already there.")
     ] = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
-    """Write an embedding for another viewer.
+    """Write an embedding for another program.
 
-    atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
-    files for TensorBoard. graphml, gexf: the graph with positions, ranks,
-    strengths and communities, for Gephi, Cytoscape and others. vosviewer:
-    the same as JSON for VOSviewer. docs/exports.md says what is in the files.
+    graphml, gexf: the graph with positions, ranks, strengths and communities,
+    for Gephi, Cytoscape and others. vosviewer: the same as JSON for
+    VOSviewer. csv, parquet: a table with one row per node.
+    docs/exports.md says what is in the files.
 
     Examples:
-      ultrahyperbolic export club --format atlas
       ultrahyperbolic export club --format gexf -o club.gexf
       ultrahyperbolic export club --format graphml --graph ties.tsv
-      ultrahyperbolic export club --format projector -o projector
+      ultrahyperbolic export club --format csv
     """
     from .training import hold
 
@@ -198,7 +182,7 @@ def export(
     target = output or folder / _NAMES[form]
     with refusing(OSError, ValueError, ImportError):
         files, notes = embedding.export(
-            target, form, graph=data, neighbors=neighbors, overwrite=overwrite, progress=not as_json
+            target, form, graph=data, overwrite=overwrite, progress=not as_json
         )
     if data is None:
         notes.append(f"there are no labels and strengths, as {why}: give the graph with --graph")

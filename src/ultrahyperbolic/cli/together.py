@@ -26,11 +26,6 @@ def is_first() -> bool:
     return not started_by_torchrun() or int(os.environ.get("RANK", "0")) == 0
 
 
-def was_restarted() -> bool:
-    """Whether torchrun has started the processes again, because one of them was gone."""
-    return started_by_torchrun() and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
 def together(command: Callable[P, None]) -> Callable[P, None]:
     """A command that has the help of other processes, where there are some, and lets them go in the
     end.
@@ -49,8 +44,7 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
         except ConnectionLostError as error:
             print(
                 f"error: {error}; continue from the last checkpoint with embed --resume FOLDER, "
-                "or have torchrun do so "
-                "with --max-restarts",
+                "or have torchrun do so with --max-restarts",
                 file=sys.stderr,
             )
             raise typer.Exit(1) from None
@@ -65,17 +59,15 @@ def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning",
     from ..files import read_sealed_json
     from ..training.checkpoint import CHECKPOINT, read_checkpoint
 
-    if not was_restarted():
+    restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    if not (started_by_torchrun() and restarted):
         return "nothing"
-    begun = not (folder / CHECKPOINT).exists()
     try:
-        record = (
-            RunRecord.from_json(read_sealed_json(folder / RECORD))
-            if begun
-            else read_checkpoint(folder)[1]
-        )
+        if (folder / CHECKPOINT).exists():
+            return "a checkpoint" if read_checkpoint(folder)[1].command == command else "nothing"
+        record = RunRecord.from_json(read_sealed_json(folder / RECORD))
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:
         return "nothing"
-    return "a beginning" if begun and record.stopped is None else "a checkpoint"
+    return "a checkpoint" if record.stopped is not None else "a beginning"

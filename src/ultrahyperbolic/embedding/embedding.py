@@ -23,8 +23,7 @@ from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..graph.flow import Centrality, centrality_of
-from ..pairs import distances_from, rows_of, tensor_of
-from ..pairs.reference import check_k, popularity_array
+from ..pairs import check_k, distances_from, popularity_array, rows_of, tensor_of
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space, described
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity

@@ -13,8 +13,8 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
 from ..graph import Graph
-from ..graph.base import html_table, text
 from ..graph.heights import flow
+from ..graph.markup import html_table, text
 from ..pairs import distances_from
 from ..spaces import Space
 from ..verdict import MEANINGS, RANKED, reservations

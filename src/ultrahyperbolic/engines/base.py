@@ -17,15 +17,12 @@ from ..arrays import Floats
 from ..checks import check_choice
 from ..lazy import torch
 from ..loop import Ending, Stopped
-from ..objective import SCOPES, Closeness, RankedPairs, Scope
+from ..objective import Closeness, RankedPairs
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space
 from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
-
-if TYPE_CHECKING:
-    from ..objective import SampleSizes
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
@@ -147,20 +144,12 @@ class RunSpec:
     """Along -χ, along -Df, freely through φ, or along whichever of ∓Df descends."""
     keep: Keep = "best"
     """The points of the lowest loss, or the last."""
-    scope: Scope = "graph"
-    """An edge is compared with all weaker pairs of the graph, or with those of its two ends."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i
     - a_j.
     """
-    seed: int = 0
-    """What is drawn at an iteration follows from this and its number."""
     centrality: float = 0.0
     """The weight of the term that holds sums of distances to closeness; 0 for none."""
-    sample: SampleSizes | None = None
-    """How much an iteration looks at where it draws samples; None for what suits the graph and the
-    device.
-    """
     if TYPE_CHECKING:
         space: Space = field(init=False)
 
@@ -178,7 +167,6 @@ class RunSpec:
             )
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("keep", self.keep, KEPT)
-        check_choice("scope", self.scope, SCOPES)
 
     @property
     def settled(self) -> int:
@@ -365,14 +353,6 @@ class Machine:
         return torch.device(self.device or "cpu")
 
 
-class Memory(NamedTuple):
-    """Bytes."""
-
-    host: int
-    device: int = 0
-    """Beyond the host's, on a device that has memory of its own."""
-
-
 @dataclass
 class Engine(ABC):
     """Advances a batch; the first fields are those of its `Problem`."""
@@ -412,18 +392,5 @@ def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:
     """Raise ``ValueError`` where runs of a directed graph are not such as directions are known
     for.
     """
-    if pairs.heights is not None and not all(
-        spec.popularity and spec.scope == "graph" for spec in specs
-    ):
-        raise ValueError(
-            "a directed graph is trained with popularity, without a preset and with scope 'graph'"
-        )
-
-
-def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:
-    """Raise ``ValueError`` where a compiled engine does not know the scope of a run."""
-    if any(spec.scope != "graph" for spec in specs):
-        raise ValueError(
-            f"backend {backend!r} does not know scope 'node', only torch does (backend "
-            "'reference' or 'sampled')"
-        )
+    if pairs.heights is not None and not all(spec.popularity for spec in specs):
+        raise ValueError("a directed graph is trained with popularity and without a preset")

@@ -14,7 +14,7 @@ from ..loop import Every, Progress
 from ..objective import RankedPairs
 from ..pairs import PassOptions, lengths_of
 from ..rounding import asinh
-from ..spaces import Space, factors_of
+from ..spaces import Space
 from .base import OF_NODES, BatchState, RunSpec
 
 # Iterations from one look at the spread or the springs to the next, and at the runs, wherever
@@ -78,15 +78,7 @@ def follow_spread(
 
 
 def _spread_on(space: Space, points: Floats) -> float | None:
-    """The spread on a manifold, of a product that of its factors together; None where it is not
-    known.
-    """
-    if (factors := factors_of(space)) is not None:
-        pieces = np.split(
-            points, np.cumsum([factor.ambient_dim for factor in factors])[:-1], axis=1
-        )
-        found = [_spread_on(factor, own) for factor, own in zip(factors, pieces, strict=True)]
-        return float(np.sqrt(sum(spread**2 for spread in found if spread is not None)))
+    """The spread on a manifold; None where it is not known."""
     quadric = space.quadric
     return (
         None

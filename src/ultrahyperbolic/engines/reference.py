@@ -28,8 +28,7 @@ class ReferenceEngine(Engine):
 
     def __post_init__(self) -> None:
         self._losses = [
-            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope)
-            for spec in self.specs
+            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0) for spec in self.specs
         ]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -114,7 +113,7 @@ class ReferenceEngine(Engine):
         objective.temperature = float(spec.schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = objective.distances(points, offsets, spring)
-        counted, mine = nonedges, None
+        counted = nonedges
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
             mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(
@@ -123,7 +122,7 @@ class ReferenceEngine(Engine):
             # Counted once for each part: e^(-d/τ) times k is that of a d nearer by τ log k.
             counted = nonedges[mine] - objective.temperature * math.log(parts)
         ties = edges[self.pairs.silent :].detach()
-        return objective.of_distances(edges, counted, mine), ties, nonedges.detach()
+        return objective.of_distances(edges, counted), ties, nonedges.detach()
 
     def _iterate(self, state: BatchState, run: int, iteration: int) -> float:
         spec, record = self.specs[run], state.record[run]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from ..checks import check_choice, check_count
 from ..lazy import NEEDS_TORCH, installed, torch
-from ..objective.ranking import MAX_NODES
 from ..pairs.kinds import kernel_space
 from .base import (
     BACKENDS,
@@ -19,12 +18,11 @@ from .base import (
     Engine,
     Machine,
     Problem,
-    require_scope,
 )
-from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
+from .communicator import Communicator, ProcessesError, SharedEngine, communicator
 
-# Those that look at all pairs, the fastest first; and where compiled ones compute.
-_OF_ALL_PAIRS: tuple[Backend, ...] = ("triton", "numba", "reference")
+# The fastest engine first; and where compiled ones compute.
+_FASTEST_FIRST: tuple[Backend, ...] = ("triton", "numba", "reference")
 _COMPILED_FOR = {"triton": "cuda", "numba": "cpu"}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have
 # started.
@@ -42,41 +40,25 @@ class SlowEngine(UserWarning):
     """Said once where torch computes a training, because nothing faster can."""
 
 
-def make_engine(problem: Problem, machine: Machine, *, exact_end: bool = False) -> Engine:
+def make_engine(problem: Problem, machine: Machine) -> Engine:
     """The engine for a problem on a machine; ``ValueError``, with the reason, where there is none.
 
-    With ``exact_end`` one that draws samples evaluates all pairs. Several processes call this
-    together.
+    Of several processes the first calls this, and the others help it.
     """
-    group = communicator()
-    engine = group.made(lambda: _made(problem, machine, group, exact_end=exact_end))
-    if group.size > 1 and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        check_same(group, {"device": torch.cuda.get_device_name()})
-    return engine
-
-
-def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end: bool) -> Engine:
     machine = resolve(machine, problem.pairs.n_nodes, problem)
-    if group.size > 1:
-        check_processes(problem, machine)
-        machine = replace(
-            machine, device=own_device(machine.torch_device), threads=machine.threads or 1
-        )
-    last = exact_machine(machine, problem) if exact_end and machine.backend == "sampled" else None
-    if last is None:
+    group = communicator()
+    if group.size == 1:
         return engine_of(problem, machine, group)
-    together = last.backend == "numba" and group.size <= _slabs(problem)
-    return engine_of(
-        problem, machine, group, engine_of(problem, last, group if together else Communicator())
-    )
+    check_processes(machine)
+    machine = replace(machine, threads=machine.threads or 1)
+    with group.telling("make", problem, machine):
+        engine = engine_of(problem, machine, group)
+    name = f"{engine.name}, {group.size} processes"
+    return SharedEngine(*problem, engine=engine, group=group, name=name)
 
 
-def engine_of(
-    problem: Problem, machine: Machine, group: Communicator, evaluate_with: Engine | None = None
-) -> Engine:
-    """The engine of a resolved machine, loaded when it is made; one that draws samples
-    ``evaluate_with`` another.
-    """
+def engine_of(problem: Problem, machine: Machine, group: Communicator) -> Engine:
+    """The engine of a resolved machine, loaded when it is made."""
     if machine.backend == "triton":
         from .triton.engine import TritonEngine
 
@@ -87,15 +69,9 @@ def engine_of(
         from .numba.engine import NumbaEngine
 
         return NumbaEngine(*problem, machine.threads, machine.precision or "float64", group)
-    if machine.backend == "reference":
-        from .reference import ReferenceEngine
+    from .reference import ReferenceEngine
 
-        return ReferenceEngine(*problem, device=machine.torch_device)
-    from .sampled import SampledEngine
-
-    device = machine.torch_device
-    precision = machine.precision or ("float64" if device.type == "cpu" else "float32")
-    return SampledEngine(*problem, device, machine.threads, precision, group, evaluate_with)
+    return ReferenceEngine(*problem, device=machine.torch_device)
 
 
 def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | None:
@@ -119,45 +95,21 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
             return "backend 'triton' needs a CUDA device, and torch finds none"
     if problem is None:
         return None
-    if backend == "sampled" and problem.stop_when_ordered:
-        return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
     try:
         for spec in problem.specs:
             kernel_space(spec.space, spec.dissimilarity)
-        if backend in _COMPILED_FOR:
-            require_scope(backend, problem.specs)
     except ValueError as error:
         return str(error)
     return None
 
 
-def check_processes(problem: Problem, machine: Machine) -> None:
-    """Raise `ProcessesError` where the processes that there are cannot compute a problem on a
-    resolved machine.
-    """
-    size = communicator().size
-    if size == 1:
-        return
-    if machine.backend not in ("numba", "sampled"):
+def check_processes(machine: Machine) -> None:
+    """Raise `ProcessesError` where several processes cannot compute on a resolved machine."""
+    if communicator().size > 1 and machine.backend != "numba":
         raise ProcessesError(
             f"backend {machine.backend!r} computes in one process: start it without torchrun, or "
-            "use backend "
-            "'sampled' or device 'cpu'"
+            "use device 'cpu'"
         )
-    slabs = _slabs(problem) if machine.backend == "numba" else size
-    if size > slabs:
-        raise ProcessesError(
-            f"{size} processes are too many: the pairs of {problem.pairs.n_nodes} nodes are cut "
-            f"into {slabs} "
-            f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
-        )
-
-
-def _slabs(problem: Problem) -> int:
-    """How many processes can share the pairs of a problem in compiled loops."""
-    from .numba.streaming import slabs_of
-
-    return len(slabs_of(problem.pairs.n_nodes)) - 1
 
 
 def ends_exactly(n_nodes: int, machine: Machine) -> bool:
@@ -165,20 +117,6 @@ def ends_exactly(n_nodes: int, machine: Machine) -> bool:
     machine.
     """
     return n_nodes <= (EXACT_NODES_ON_CUDA if machine.device_type == "cuda" else EXACT_NODES)
-
-
-def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
-    """The machine of the engine that looks at all pairs where a training by samples ends; None for
-    too many pairs.
-    """
-    n = problem.pairs.n_nodes
-    if not ends_exactly(n, machine):
-        return None
-    try:
-        found = _of_all_pairs(machine, problem, tell=False)
-    except ValueError:  # the reference is float64, whatever the precision of samples
-        found = _of_all_pairs(replace(machine, precision=None), problem, tell=False)
-    return None if found.backend == "reference" and n > MAX_NODES else found
 
 
 def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> Machine:
@@ -191,28 +129,16 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
     if machine.threads is not None:
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
-    if machine.backend != "auto":
-        if (why := unfit(machine.backend, problem, machine)) is not None:
-            raise ValueError(why)
-        return machine
-    exactly = ends_exactly(n_nodes, machine)
-    found = _of_all_pairs(machine, problem, tell=exactly)
-    # Parts of the pairs are for compiled loops: torch draws ties, too.
-    if found.backend == "reference" and not exactly and unfit("sampled", problem, machine) is None:
-        return replace(machine, backend="sampled")
-    return found
-
-
-def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = True) -> Machine:
-    """The machine with the fastest engine there that looks at all pairs, or at parts of them."""
-    why: list[str] = []
-    for backend in _OF_ALL_PAIRS:
-        if (reason := unfit(backend, problem, machine)) is None:
-            if backend == "reference" and tell:
-                _tell(machine, why)
+    backends = _FASTEST_FIRST if machine.backend == "auto" else (machine.backend,)
+    reasons: list[str] = []
+    for backend in backends:
+        reason = unfit(backend, problem, machine)
+        if reason is None:
+            if reasons and backend == "reference":
+                _tell(machine, reasons)
             return replace(machine, backend=backend)
-        why.append(reason)
-    raise ValueError(why[-1])
+        reasons.append(reason)
+    raise ValueError(reasons[-1])
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
@@ -262,9 +188,9 @@ def _device(machine: Machine, n_nodes: int) -> str | torch.device:
         return "cpu" if machine.device == "cpu" else find_device(machine.device)
     if not installed("torch"):
         return "cpu"
-    large = machine.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
-    compiled = machine.backend == "sampled" or installed("triton")
-    cuda = machine.backend == "triton" or (large and compiled and torch.cuda.is_available())
+    large = machine.backend == "auto" and n_nodes >= _CUDA_NODES
+    compiled = large and installed("triton")
+    cuda = machine.backend == "triton" or (compiled and torch.cuda.is_available())
     return "cuda" if cuda else "cpu"
 
 

@@ -101,7 +101,7 @@ def _communities(n: int, first: Ints, second: Ints, weights: Floats) -> Ints:
         return np.arange(n)
     joined = nx.empty_graph(n)
     joined.add_weighted_edges_from(
-        zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)
+        zip(first.tolist(), second.tolist(), (weights / weights.max()).tolist(), strict=True)
     )
     searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
     best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))

@@ -1,6 +1,4 @@
-"""δ, the sums of distances that rank the nodes, how certain that is, and cheap centralities to
-compare with.
-"""
+"""How nodes are ranked, and how far sums of distances agree with other rankings."""
 
 from __future__ import annotations
 
@@ -17,9 +15,8 @@ from ..graph import Graph
 from ..graph.centrality import pagerank, ranks
 from ..graph.flow import centrality_of
 from ..graph.rows import ROUNDING, without_rounding
-from ..pairs import PassOptions, Points, lengths_of, rows_of
-from ..pairs.reference import popularity_array
-from ..spaces import Geometry, Space
+from ..pairs import PassOptions, Points, lengths_of, popularity_array, rows_of
+from ..spaces import Space
 from .inputs import as_array, as_scores, check_points, in_order
 
 _TOPS = (5, 10)  # of the strongest nodes
@@ -59,68 +56,20 @@ def component_delta(
     if len(sizes) < 2:
         return None
     n, farthest, own = graph.n_nodes, -math.inf, np.zeros(graph.n_nodes)
-    # Of the points of another's manifold nothing is known but how far apart two are.
-    known = Geometry.of_manifold(manifold) is not None
-    for large in np.flatnonzero(sizes > _SMALL) if known else ():
-        nodes, mine, popularity = (
-            np.flatnonzero(component == large),
-            options.copy(),
-            popularity_array(options, n),
-        )
-        mine["popularity"] = None if popularity is None else popularity[nodes]
-        own[nodes] = rows_of(points[nodes], manifold, **mine).sums
-        farthest = max(farthest, _farthest(points[nodes], manifold, **mine))
-    small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
+    popularity = popularity_array(options, n)
+    for large in np.flatnonzero(sizes > _SMALL):
+        nodes, inside = np.flatnonzero(component == large), options.copy()
+        inside["popularity"] = None if popularity is None else popularity[nodes]
+        rows = rows_of(points[nodes], manifold, **inside)
+        own[nodes] = rows.sums
+        farthest = max(farthest, float(rows.farthest.max()))
+    small = np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in pairs_within(component[small]):
         far = lengths_of(points, manifold, small[pairs], **options)
         for ends in pairs.T:
             own[small] += np.bincount(ends, weights=far, minlength=len(small))
         farthest = max(farthest, float(far.max()))
     return own + (n - sizes[component]) * (farthest if farthest > -math.inf else 0.0)
-
-
-def _farthest(points: Points, space: Space, **options: Unpack[PassOptions]) -> float:
-    """The largest distance among points [k, d] of the package's own manifolds.
-
-    On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of
-    matrices gives: of each point only the longest on both sides is measured. With a popularity that
-    bounds the distances of a point, and those of the highest bounds are measured to all points
-    until none can be farther.
-    """
-    array, quadric = as_array(points), space.quadric
-    assert quadric is not None
-    rows, found = max(1, _AT_ONCE // len(array)), []
-    popularity, plain = popularity_array(options, len(array)), options.copy()
-    plain["popularity"] = None
-    signs = np.where(np.arange(array.shape[1]) < quadric.time, -1.0, 1.0)
-    squares = np.square(array) @ signs
-    for start in range(0, len(array), rows):
-        some = slice(start, start + rows)
-        chords = (
-            squares[some, None] + squares[start:] - 2.0 * (array[some] * signs) @ array[start:].T
-        )
-        first = np.arange(start, start + len(chords))
-        found += [
-            np.column_stack((first, start + ends)) for ends in (chords.argmin(1), chords.argmax(1))
-        ]
-    pairs = np.concatenate(found)
-    reach = lengths_of(points, space, pairs, **plain)
-    if popularity is None:
-        return float(reach.max())
-    longest = np.zeros(len(array))
-    np.maximum.at(longest, pairs[:, 0], reach)
-    bounds = longest - popularity - popularity.min()
-    order, farthest = np.argsort(-bounds, kind="stable"), -math.inf
-    for start in range(0, len(order), rows):
-        if bounds[order[start]] <= farthest:
-            break
-        pairs = np.stack(
-            np.meshgrid(order[start : start + rows], np.arange(len(array)), indexing="ij"), 2
-        )
-        pairs = pairs.reshape(-1, 2)
-        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        farthest = max(farthest, float(lengths_of(points, space, pairs, **options).max()))
-    return farthest
 
 
 def pairs_within(component: Ints) -> Iterator[Ints]:

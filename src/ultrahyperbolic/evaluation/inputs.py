@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Bools, Floats, Ints
 from ..graph import Graph
-from ..pairs import PassOptions, Points
-from ..pairs.reference import popularity_array
+from ..pairs import PassOptions, Points, popularity_array
 
 
 def check_points(graph: Graph, points: Points) -> None:

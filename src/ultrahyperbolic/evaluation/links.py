@@ -123,7 +123,7 @@ def link_prediction(
         # "less than".
         own = edges.astype(str(points.dtype).removeprefix("torch."))
         thresholds = np.concatenate((np.nextafter(own, np.full_like(own, -math.inf)), own))
-        found = rows_of(points, manifold, graph.edges, 0, thresholds, upper=True, **options)
+        found = rows_of(points, manifold, graph.edges, 0, thresholds, **options)
         closer, closer_or_tied = np.split(found.nonedges, 2)
     else:
         nonedges = as_integer("negatives", negatives)

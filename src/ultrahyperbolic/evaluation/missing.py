@@ -3,7 +3,6 @@
 A tenth of the ties is hidden, and a logistic regression learns to tell the hidden ties from the
 other pairs without a tie. It starts from heat that spreads along ties, exp(3 D^-1/2 A D^-1/2), and
 departs from it as far as the hidden ties give reason to: of a few ties nothing else can be learnt.
-Rows of the matrices are made when they are needed.
 """
 
 from __future__ import annotations
@@ -23,37 +22,21 @@ from .links import HeldOut, hold_out_ties
 if TYPE_CHECKING:
     import scipy
 
-# The share of the ties that is hidden, and that is taken to be missing from the graph.
-MISSING = 0.1
-# Below this many ties none can be spared.
-FEWEST_TIES = 20
-# How long heat spreads, in how many terms of the exponential series; what is added to it before its
-# logarithm is taken.
-_TIME, _TERMS, _FLOOR = 3.0, 12, 0.1
-# Ties are hidden until there are _ENOUGH, in so many rounds: few rounds would not tell chances from
-# luck.
-_ENOUGH, _ROUNDS = 500, (5, 10)
-# How strongly a round holds the regression to heat alone.
-_RIDGE = 10.0
-_NEWTON = 50  # steps at most
-# All pairs are looked at up to this many nodes; beyond, those of as many nodes: half of them those
-# with the strongest common neighbours, half of them drawn.
-_ALL_NODES, _SOME_NODES = 3000, 500
-# A node with more ties than this does not make those that it ties near to each other.
-_HUB = 500
-# Pairs that a round keeps, and numbers that are computed at once: they bound the memory.
-_KEPT, _AT_ONCE = 40_000, 1 << 20
-# The best pairs, of all rounds, whose share of hidden ties is counted at once; each further step is
-# wider by a factor.
-_FIRST, _WIDER = 40, 1.5
-# The chances that a step can have, descending; how likely two steps are to have the same one before
-# they are counted.
-_CHANCES, _SAME = 1.0 / (1.0 + np.exp(np.linspace(-5.0, 14.0, 77))), 0.3
-# How much likelier a tenth of the ties is to be missing already than none is, before the hidden
-# ones are counted.
-_ODDS = 10.0
-# Up to how many suggestions the share of right ones is known.
-_LISTED = 100
+MISSING = 0.1  # share of the ties that is hidden, and that is taken to be missing from the graph
+FEWEST_TIES = 20  # with fewer ties none can be spared
+_TIME, _TERMS = 3.0, 12  # how long heat spreads, and terms of its exponential series
+_FLOOR = 0.1  # is added to heat before its logarithm is taken
+_ENOUGH = 500  # ties are hidden in rounds until there are so many
+_ROUNDS = (5, 10)  # fewest and most: few rounds would not tell chances from luck
+_RIDGE = 10.0  # how strongly a round holds the regression to heat alone
+_ALL_NODES = 3000  # up to so many nodes all pairs are looked at
+_SOME_NODES = 500  # of larger graphs the pairs of these, half of them with strong evidence
+_HUB = 500  # a node with more ties does not make those that it ties near to each other
+_KEPT = 40_000  # pairs that a round keeps: they bound the memory
+_AT_ONCE = 1 << 20  # numbers that are computed at once: they bound the memory
+_FIRST, _WIDER = 80, 1.5  # pairs of the first step of chances; each further one is wider
+_ODDS = 10.0  # how much likelier it is that a tenth of the ties is missing than that none is
+_LISTED = 100  # up to how many suggestions the share of right ones is known
 
 Progress = Callable[[float, str], None]
 
@@ -83,12 +66,8 @@ class Calibration:
 
     def scores(self, evidence: Floats) -> Floats:
         """The scores [...] of evidence [f, ...], the larger the likelier a tie."""
-        found: Floats = np.zeros(evidence.shape[1:])
-        for values, centre, spread, slope in zip(
-            evidence, self.centre, self.spread, self.slopes, strict=True
-        ):
-            found += (values - centre) * (slope / spread)
-        return found
+        rates = np.array(self.slopes) / np.array(self.spread)
+        return np.tensordot(rates, evidence, 1) - rates @ np.array(self.centre)
 
     def chance(self, scores: Floats) -> Floats:
         """The chance that pairs of such scores are missing ties, if a tenth of the ties is missing;
@@ -110,22 +89,19 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        plain: dict[str, Any] = {
-            name: tuple(of) if isinstance(of, list) else of for name, of in data.items()
-        }
-        found = cls(**plain)
-        *lists, held_out, rounds, fingerprint = vars(found).values()
-        whole = (
-            isinstance(held_out, int) and isinstance(rounds, int) and isinstance(fingerprint, str)
-        )
-        if not whole or not all(
-            isinstance(of, tuple) and all(isinstance(x, int | float) for x in of) for of in lists
+        kinds = (list,) * 6 + (int, int, str)
+        if not all(
+            isinstance(data[f.name], kind) for f, kind in zip(fields(cls), kinds, strict=True)
         ):
             return None
-        alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(
-            found.steps
-        ) == len(found.chances)
-        return found if alike and min((*found.spread, *found.chances), default=0.0) > 0.0 else None
+        numbers = [data[field.name] for field in fields(cls)[:6]]
+        if not all(isinstance(x, int | float) for each in numbers for x in each):
+            return None
+        centre, spread, slopes, steps, chances, _ = numbers
+        alike = len(centre) == len(spread) == len(slopes) and len(steps) == len(chances)
+        if not alike or min((*spread, *chances), default=0.0) <= 0.0:
+            return None
+        return cls(*map(tuple, numbers), *(data[field.name] for field in fields(cls)[6:]))
 
 
 class Evidence:
@@ -166,7 +142,7 @@ class Evidence:
             term = self._heat @ term * (_TIME / k)
             heat = heat + term
         there, back = (self._in, self._out) if into else (self._out, self._in)
-        found = [
+        kinds = [
             np.log(heat + _FLOOR),
             np.log(there[rows]) + np.log(back)[:, None],
             np.log(np.minimum(there[rows], back[:, None])),
@@ -178,13 +154,9 @@ class Evidence:
             arcs = self.arcs if into else self.arcs.T
             steps = (self._heights[rows] - self._heights[:, None]) * (-1.0 if into else 1.0)
             through = arcs @ (self._resource[:, None] * arcs[:, rows].toarray())
-            found += [
-                arcs.T[:, rows].toarray(),
-                steps,
-                np.square(steps - 1.0),
-                np.log1p(100.0 * through),
-            ]
-        return np.stack(found)
+            back_again = arcs.T[:, rows].toarray()
+            kinds += [back_again, steps, np.square(steps - 1.0), np.log1p(100.0 * through)]
+        return np.stack(kinds)
 
     def parts(self, rows: Ints, *, into: bool = False) -> Iterator[tuple[Ints, Floats, Bools]]:
         """The pairs that have an end in these rows, some rows [b] at a time, with their evidence
@@ -213,11 +185,11 @@ class Evidence:
         step, best = max(1, _AT_ONCE // _HUB), np.zeros(n)
         weights = np.where(self.graph.degree <= _HUB, self._resource, 0.0)
         for start in range(0, n, step):
-            mine = self.ties[start : start + step]
-            shared = (mine * weights[None, :]) @ self.ties
-            shared = (shared - shared.multiply(mine)).tocoo()
-            own = shared.row + start
-            np.maximum.at(best, own, np.where(own == shared.col, 0.0, shared.data))
+            ties = self.ties[start : start + step]
+            shared = (ties * weights[None, :]) @ self.ties
+            shared = (shared - shared.multiply(ties)).tocoo()
+            tails = shared.row + start
+            np.maximum.at(best, tails, np.where(tails == shared.col, 0.0, shared.data))
         strong = np.argsort(-best, kind="stable")[: _SOME_NODES // 2]
         others = np.setdiff1d(np.arange(n), strong)
         drawn = np.random.default_rng(seed).choice(others, _SOME_NODES - len(strong), replace=False)
@@ -233,44 +205,32 @@ def _scaled(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     return (matrix * factors[None, :] * factors[:, None]).tocsr()
 
 
-def untied(graph: Graph) -> int:
-    """The number of pairs without a tie; in a directed graph each pair counts twice."""
-    pairs = graph.n_nodes * (graph.n_nodes - 1)
-    return pairs - len(graph.arcs[1]) if graph.is_directed else pairs // 2 - graph.n_edges
-
-
 def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibration:
     """Hide ties of a graph and learn to find them; of a graph that can spare none, heat alone is
     taken.
     """
     ties = len(graph.arcs[1]) if graph.is_directed else graph.n_edges
-    kinds = 10 if graph.is_directed else 6
-    if ties < FEWEST_TIES or untied(graph) == 0:
+    pairs = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.is_directed else 2)
+    if ties < FEWEST_TIES or ties == pairs:
+        none = (0.0,) * (9 if graph.is_directed else 5)
         return Calibration(
-            (0.0,) * kinds,
-            (1.0,) * kinds,
-            (1.0, *(0.0,) * (kinds - 1)),
-            fingerprint=graph.fingerprint,
+            (0.0, *none), (1.0,) * (1 + len(none)), (1.0, *none), fingerprint=graph.fingerprint
         )
     rounds = int(np.clip(math.ceil(_ENOUGH / (MISSING * ties)), *_ROUNDS))
     samples = []
     for seed in range(rounds):
         progress(seed / (rounds + 1), f"hiding a tenth of the ties, {seed + 1} of {rounds}")
         samples.append(_standard(_sample(graph, seed))[0])
+    progress(rounds / (rounds + 1), "weighing the evidence")
     # What the other rounds taught is tried on each round.
     for k, sample in enumerate(samples):
         sample.scores[:] = _fitted(samples[:k] + samples[k + 1 :]) @ sample.evidence
-    progress(rounds / (rounds + 1), "weighing the evidence")
     tried = _joined(samples)
-    steps, chances = _steps(tried)
     _, centre, spread = _standard(_sample(graph, None))
     precision = np.mean([_precision(sample) for sample in samples], axis=0)
-    found = {"centre": centre, "spread": spread, "slopes": _fitted(samples)}
-    found |= {"steps": steps, "chances": chances, "precision": precision}
-    plain: dict[str, Any] = {name: tuple(values.tolist()) for name, values in found.items()}
-    return Calibration(
-        **plain, held_out=int(tried.hidden.sum()), rounds=rounds, fingerprint=graph.fingerprint
-    )
+    lists = (centre, spread, _fitted(samples), *_steps(tried), precision)
+    plain = (tuple(values.tolist()) for values in lists)
+    return Calibration(*plain, int(tried.hidden.sum()), rounds, graph.fingerprint)
 
 
 class _Sample(NamedTuple):
@@ -298,26 +258,21 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
     wrong.
     """
     nothing = HeldOut(graph, np.empty((0, 2), dtype=np.int64))
-    rest, hidden = nothing if seed is None else hold_out_ties(graph, MISSING, seed)
-    evidence, rng = Evidence(rest), np.random.default_rng(seed or 0)
+    visible, ties = nothing if seed is None else hold_out_ties(graph, MISSING, seed)
+    evidence, rng = Evidence(visible), np.random.default_rng(seed or 0)
     rows = evidence.rows(seed or 0)
-    taken = type(evidence.ties)((np.ones(len(hidden)), tuple(hidden.T)), shape=evidence.ties.shape)
+    taken = type(evidence.ties)((np.ones(len(ties)), tuple(ties.T)), shape=evidence.ties.shape)
     taken = taken.T if graph.is_directed else taken + taken.T
     share = _KEPT / (len(rows) * graph.n_nodes / (1 if graph.is_directed else 2))
     kept = []
     for some, values, free in evidence.parts(rows):
-        was = taken[:, some].toarray() > 0.0
+        hidden = taken[:, some].toarray() > 0.0
         heat = np.maximum(np.exp(values[0]) - _FLOOR, 1e-12)
-        likely = np.where(was, 1.0, np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean())))
-        found = np.nonzero(free & (rng.random(free.shape) < likely))
-        kept.append(
-            _Sample(
-                values[:, found[0], found[1]],
-                was[found],
-                1.0 / likely[found],
-                np.zeros(len(found[0])),
-            )
-        )
+        likely = np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean()))
+        likely[hidden] = 1.0
+        here = np.nonzero(free & (rng.random(free.shape) < likely))
+        weights = 1.0 / likely[here]
+        kept.append(_Sample(values[:, *here], hidden[here], weights, np.zeros(len(weights))))
     return _joined(kept)
 
 
@@ -337,21 +292,25 @@ def _fitted(samples: Sequence[_Sample]) -> Floats:
     """[f] the slopes of the logistic regression of what was hidden on standard evidence, held to
     heat alone.
     """
-    every = _joined(samples)
-    weights, columns = every.weights, np.vstack((np.ones(len(every.weights)), every.evidence))
-    rate = every.hidden.sum() / weights.sum()
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    sample = _joined(samples)
+    columns = np.vstack((np.ones(len(sample.weights)), sample.evidence))
     heat: Floats = np.eye(len(columns))[1]
-    found, ridge = heat.copy(), np.full(len(columns), _RIDGE * len(samples))
-    found[0], ridge[0] = math.log(rate / (1.0 - rate)), 1e-9
-    for _ in range(_NEWTON):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(found @ columns, -30.0, 30.0)))
-        slope = columns @ (weights * (chance - every.hidden)) + ridge * (found - heat)
-        curvature = (columns * (weights * chance * (1.0 - chance))) @ columns.T + np.diag(ridge)
-        move = np.linalg.solve(curvature, slope)
-        found -= move * min(1.0, 2.0 / max(np.abs(move).max(), 1e-9))
-        if np.abs(move).max() < 1e-6:
-            break
-    return found[1:]
+    ridge = np.full(len(columns), _RIDGE * len(samples))
+    ridge[0] = 0.0
+    rate = sample.hidden.sum() / sample.weights.sum()
+
+    def loss(slopes: Floats) -> tuple[float, Floats]:
+        scores, apart = slopes @ columns, slopes - heat
+        value = sample.weights @ (np.logaddexp(0.0, scores) - sample.hidden * scores)
+        gradient = columns @ (sample.weights * (expit(scores) - sample.hidden))
+        return float(value + 0.5 * ridge @ apart**2), gradient + ridge * apart
+
+    start = heat + np.eye(len(columns))[0] * math.log(rate / (1.0 - rate))
+    slopes: Floats = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return slopes[1:]
 
 
 def _precision(sample: _Sample) -> Floats:
@@ -365,46 +324,29 @@ def _precision(sample: _Sample) -> Floats:
 
 def _steps(sample: _Sample) -> tuple[Floats, Floats]:
     """Scores [b], descending, and the chance of a tie around each, in steps that grow wider."""
+    from scipy.optimize import isotonic_regression
+
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
-    which = np.floor(
-        np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER)
-    )
+    before = np.cumsum(weights) - weights
+    which = np.floor(np.log1p(before * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
     _, which = np.unique(which, return_inverse=True)
-    width: Floats = np.bincount(which, weights).astype(np.float64)
-    ties: Floats = np.bincount(which, hidden).astype(np.float64)
+    width, ties = np.bincount(which, weights), np.bincount(which, hidden)
     middle = np.bincount(which, weights * scores) / width
+    # One more pair of the average chance keeps all chances above 0.
+    counted = (ties + ties.sum() / width.sum()) / (width + 1.0)
+    shares = isotonic_regression(counted, weights=width, increasing=False).x
     # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at
     # most 9 of 19 pairs are hidden ties. Where more are, few ties can be missing, and the share
     # itself is the chance.
-    found = (1.0 - MISSING) * _CHANCES
-    some, likely = _descending(ties, width, found / (1.0 + found))
-    none, likelier = _descending(ties, width, _CHANCES)
-    doubt = 1.0 / (1.0 + _ODDS * math.exp(min(likely - likelier, 700.0)))
-    return middle, (1.0 - doubt) * some + doubt * none
-
-
-def _descending(ties: Floats, widths: Floats, shares: Floats) -> tuple[Floats, float]:
-    """The expected chances [b] of steps, which never ascend, and how likely the counted ties are
-    (its logarithm).
-
-    ``ties`` [b] of ``widths`` [b] pairs were hidden, of which each chance of ``_CHANCES`` lets one
-    expect ``shares``.
-    """
-    n, lower = len(shares), np.arange(len(shares))[::-1, None]
-    move = _SAME * np.eye(n) + np.triu(np.full((n, n), 1.0 - _SAME), 1) / np.maximum(lower, 1)
-    move = np.log(move, out=np.full((n, n), -math.inf), where=move > 0.0)
-    fits = np.outer(ties, np.log(shares)) + np.outer(widths - ties, np.log1p(-shares))
-    before = [fits[0] - math.log(n)]
-    for fit in fits[1:]:
-        before.append(fit + np.logaddexp.reduce(before[-1][:, None] + move, axis=0))
-    chances, after = np.empty(len(fits)), np.zeros(n)
-    for k in reversed(range(len(fits))):
-        mine = before[k] + after
-        mine = np.exp(mine - mine.max())
-        chances[k] = mine @ _CHANCES / mine.sum()
-        after = np.logaddexp.reduce(move + fits[k] + after, axis=1)
-    return chances, float(np.logaddexp.reduce(before[-1]))
+    at_most = np.minimum(shares, (1.0 - MISSING) / (2.0 - MISSING))
+    likelier = sum(
+        sign * (ties @ np.log(each) + (width - ties) @ np.log1p(-each))
+        for sign, each in ((1.0, shares), (-1.0, at_most))
+    )
+    doubt = 1.0 / (1.0 + _ODDS * math.exp(-min(likelier, 700.0)))
+    chances = (1.0 - doubt) * at_most / (1.0 - at_most) / (1.0 - MISSING) + doubt * shares
+    return middle, chances
 
 
 def likeliest(
@@ -426,12 +368,12 @@ def likeliest(
         for some, values, free in evidence.parts(rows, into=into):
             done += len(some)
             progress(done / (len(rows) * len(ways)), "comparing pairs")
-            mine = np.where(free, known.scores(values), -math.inf)
-            cut = np.partition(mine, max(0, mine.size - k), axis=None)[max(0, mine.size - k)]
-            others, which = np.nonzero(free & (mine >= cut))
+            each = np.where(free, known.scores(values), -math.inf)
+            cut = np.partition(each, max(0, each.size - k), axis=None)[max(0, each.size - k)]
+            others, which = np.nonzero(free & (each >= cut))
             ends = (others, some[which]) if into else (some[which], others)
             best = np.concatenate((best, np.column_stack(ends)))
-            scores = np.concatenate((scores, mine[others, which]))
+            scores = np.concatenate((scores, each[others, which]))
             order = np.lexsort((best[:, 1], best[:, 0], -scores))[:k]
             best, scores = best[order], scores[order]
     return best, scores

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..pairs import PassOptions, Points, lengths_of, rows_of
-from ..pairs.arrays import RowArrays
-from ..pairs.reference import check_k
+from ..pairs import PassOptions, Points, RowArrays, check_k, lengths_of, rows_of
 from ..spaces import Space
 from .inputs import are_edges, check_points
 
@@ -141,7 +139,7 @@ def violated_orders(
     return orders_of(
         graph,
         distances,
-        rows_of(points, manifold, graph.edges, 0, distances, upper=True, **options).nonedges,
+        rows_of(points, manifold, graph.edges, 0, distances, **options).nonedges,
     )
 
 

@@ -1,45 +1,38 @@
-"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, what reads
-GraphML or GEXF.
-"""
+"""Files that other programs open: GraphML, GEXF, VOSviewer's JSON, and a table of the nodes."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..checks import check_choice, check_count
+from ..checks import check_choice
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation import communities
-from ..files import Write, id_as_json, replace_files
+from ..files import id_as_json, replace_file
 from ..graph import Graph
 from ..graph.ids import check_texts
-from ..plot.pieces import plane
+from ..plot.layout import plane
 from ..progress import bar
+from .tables import write_table
 
 if TYPE_CHECKING:
-    import pyarrow
+    import networkx
 
-Format = Literal["atlas", "projector", "graphml", "gexf", "vosviewer"]
+Format = Literal["graphml", "gexf", "vosviewer", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_PROJECTOR = ("vectors.tsv", "metadata.tsv", "projector_config.pbtxt")
-# The longer side of a drawing, in the units that viewers of graphs expect.
-_SPAN = 1000.0
-# What XML 1.0 has no way to write, escaped or not.
+_SPAN = 1000.0  # the longer side of a drawing, in the units that viewers of graphs expect
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_RETURN = {"\r": "&#13;"}
-# What ends a cell or a line of a TSV file, for some reader; and what no file in UTF-8 can hold.
-_NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Exported(NamedTuple):
@@ -56,46 +49,43 @@ def export(
     format: Format,
     *,
     graph: Graph | None = None,
-    neighbors: int = 15,
     overwrite: bool = False,
     progress: bool = False,
 ) -> Exported:
-    """Write an embedding for another viewer; ``docs/exports.md`` says what each file holds.
+    """Write an embedding for another program; ``docs/exports.md`` says what each file holds.
 
-    Formats are ``"atlas"``, a Parquet file for Embedding Atlas that lists so many nearest
-    ``neighbors`` of each node; ``"projector"``, a folder of TSV files for TensorBoard's projector;
-    ``"graphml"`` and ``"gexf"``, for Gephi and others; and ``"vosviewer"``, the JSON of VOSviewer.
-    The last three need the ``graph`` that was embedded, in the order of the nodes of the embedding,
-    by default the embedding's own; the others get its labels and strengths. ``overwrite`` replaces
-    files that are there, and ``progress`` shows a bar on a terminal.
+    Formats are ``"graphml"`` and ``"gexf"``, for Gephi and others; ``"vosviewer"``, the JSON of
+    VOSviewer; ``"csv"`` and ``"parquet"``, a table with one row per node. The first three need the
+    ``graph`` that was embedded, in the order of the nodes of the embedding, by default the
+    embedding's own; the tables get its labels and strengths. ``overwrite`` replaces a file that is
+    there, and ``progress`` shows a bar on a terminal.
     """
     check_choice("format", format, FORMATS)
-    neighbors = check_count("neighbors", neighbors, 1)
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError(
             "graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)"
         )
     target = Path(path)
-    folder, names = (
-        (target, _PROJECTOR) if format == "projector" else (target.parent, (target.name,))
-    )
     notes: list[str] = []
     with bar(f"writing {target}", show=progress):
-        _check_free(folder, names, overwrite)
-        if format == "atlas":
-            contents = [_atlas(embedding, graph, neighbors, target)]
-        elif format == "projector":
-            contents, notes = _projector(embedding, graph)
+        _check_free(target, overwrite)
+        table = _table(embedding, graph)
+        if format in ("csv", "parquet"):
+            for name in table.keys() & {"node", "label"}:
+                check_texts(table[name], name, str(path))
+        if format == "csv":
+            write_table(target, list(table), zip(*table.values(), strict=True))
+        elif format == "parquet":
+            replace_file(target, _parquet(table))
         elif graph is None:
             raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
         elif format == "vosviewer":
-            contents = [_writer([json.dumps(_vosviewer(embedding, graph), ensure_ascii=True)])]
+            replace_file(target, json.dumps(_vosviewer(graph, table)))
         else:
-            write = _graphml if format == "graphml" else _gexf
-            contents = [_writer(write(embedding, graph, *_xml_names(embedding, graph)))]
-        replace_files(folder, dict(zip(names, contents, strict=True)))
-    return Exported([folder / name for name in names], notes)
+            network, notes = _network(graph, table)
+            replace_file(target, _as_xml(network, format))
+    return Exported([target], notes)
 
 
 def id_texts(ids: Iterable[Hashable]) -> list[str]:
@@ -107,43 +97,35 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
-def _check_free(folder: Path, names: Iterable[str], overwrite: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file; name a folder")
-    for path in (folder / name for name in names):
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; name a file")
-        if path.exists() and not overwrite:
-            raise FileExistsError(
-                f"{path} is there already: name another, or overwrite it (overwrite=True, "
-                "--overwrite)"
-            )
-    folder.mkdir(parents=True, exist_ok=True)
+def _check_free(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file")
+    if path.exists() and not overwrite:
+        raise FileExistsError(
+            f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _writer(lines: Iterable[str]) -> Write:
-    return lambda file: file.writelines(f"{line}\n".encode() for line in lines)
-
-
-def _names(embedding: Embedding, graph: Graph | None) -> dict[str, list[str]]:
-    """The ids of the nodes as text, and their labels, empty where a node has none, if any has
-    one.
+def _table(embedding: Embedding, graph: Graph | None) -> dict[str, list[Any]]:
+    """What is known of each node, a column by name: its id as text, its label, empty where it has
+    none, if any has one, its place in the plane, and its numbers.
     """
-    names = {"node": id_texts(embedding.ids)}
-    return (
-        names | {"label": label_texts(graph.ids, graph.labels)}
-        if graph is not None and graph.labels
-        else names
-    )
-
-
-def _known(embedding: Embedding, graph: Graph | None) -> dict[str, NDArray[Any]]:
-    """The numbers [n] of the nodes by name: rank, delta, popularity and strength, as far as they
-    are known.
-    """
-    found = {"rank": embedding.rank, "delta": embedding.delta, "popularity": embedding.popularity}
-    found["strength"] = None if graph is None else graph.strength
-    return {name: values for name, values in found.items() if values is not None}
+    table: dict[str, list[Any]] = {"node": id_texts(embedding.ids)}
+    if graph is not None and graph.labels:
+        table["label"] = label_texts(graph.ids, graph.labels)
+    numbers: dict[str, NDArray[Any]] = dict(zip("xy", _scaled_plane(embedding).T, strict=True))
+    numbers |= {"rank": embedding.rank, "delta": embedding.delta}
+    if embedding.popularity is not None:
+        numbers["popularity"] = embedding.popularity
+    if graph is not None:
+        # Those that ``cluster`` wrote, where it did; else they are found now.
+        kept = embedding.attributes.get("cluster")
+        is_kept = kept is not None and kept.dtype.kind == "i"
+        numbers |= {"strength": graph.strength, "degree": graph.degree}
+        numbers["community"] = kept if is_kept and kept is not None else communities(graph)
+    numbers |= {f"x{k}": column for k, column in enumerate(embedding.points.T)}
+    return table | {name: values.tolist() for name, values in numbers.items()}
 
 
 def _scaled_plane(embedding: Embedding) -> Floats:
@@ -153,182 +135,71 @@ def _scaled_plane(embedding: Embedding) -> Floats:
     return np.asarray(places * (_SPAN / max(float(np.ptp(places, axis=0).max()), 1e-300)))
 
 
-def _atlas(embedding: Embedding, graph: Graph | None, k: int, path: Path) -> Write:
-    """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas
-    documents it.
-    """
+def _parquet(table: dict[str, list[Any]]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    n = len(embedding)
-    k = min(k, n - 1)
-    indices, distances = (
-        embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
-    )
-    offsets = np.arange(n + 1, dtype=np.int32) * k
-    places = plane(embedding)
-    columns: dict[str, pyarrow.Array | NDArray[np.generic]] = {}
-    for name, texts in _names(embedding, graph).items():
-        check_texts(texts, name, str(path))
-        columns[name] = pa.array(texts, type=pa.string())
-    columns |= {"x": places[:, 0], "y": places[:, 1]}
-    lists = [
-        pa.ListArray.from_arrays(offsets, pa.array(values.ravel()))
-        for values in (indices, distances)
-    ]
-    columns["neighbors"] = pa.StructArray.from_arrays(lists, names=["ids", "distances"])
-    table = pa.table(columns | {"delta": embedding.delta} | _known(embedding, graph))
-    return lambda file: pq.write_table(table, file)
+    out = io.BytesIO()
+    pq.write_table(pa.table(table), out)
+    return out.getvalue()
 
 
-def _projector(embedding: Embedding, graph: Graph | None) -> tuple[list[Write], list[str]]:
-    """Coordinates and what is known of the nodes, one line per node, and the configuration that
-    names the two files.
+def _network(graph: Graph, table: dict[str, list[Any]]) -> tuple[networkx.Graph, list[str]]:
+    """The graph with what is known of its nodes, in text that XML can hold, and a note where that
+    is another.
     """
-    columns = _names(embedding, graph)
-    changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
-    columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
-    columns |= {
-        name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()
-    }
-    vectors, metadata, _ = _PROJECTOR
-    shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
-    about = [
-        "embeddings {",
-        '  tensor_name: "points"',
-        f"  {shape}",
-        f'  tensor_path: "{vectors}"',
-        f'  metadata_path: "{metadata}"',
-        "}",
-    ]
-    points = ("\t".join(map(repr, row)) for row in embedding.points.tolist())
-    known = ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)])
-    note = (
-        f"{changed} ids or labels hold tabs, line ends or other control characters, which became "
-        "blanks"
-    )
-    return [_writer(lines) for lines in (points, known, about)], [note] if changed else []
+    import networkx as nx
 
-
-def _xml_names(embedding: Embedding, graph: Graph) -> tuple[list[str], list[str]]:
-    """Ids, all different, and labels, empty where there is none, as text that XML can hold."""
-    names = _names(embedding, graph)
-    for what, texts in names.items():
-        for text in texts:
-            if found := _NOT_XML.search(text):
-                why = (
-                    f"holds U+{ord(found[0]):04X}, which XML cannot write: rename it, or export "
-                    "to projector"
-                )
-                raise ValueError(f"{what} {text!r} {why}")
-    if len(set(names["node"])) < len(embedding):
-        ((twice, _),) = Counter(names["node"]).most_common(1)
+    numbers = dict(table)
+    changed = 0
+    for name in table.keys() & {"node", "label"}:
+        numbers[name] = [_NOT_XML.sub("\ufffd", text) for text in table[name]]
+        changed += sum(old != new for old, new in zip(table[name], numbers[name], strict=True))
+    ids = numbers.pop("node")
+    ((twice, count),) = Counter(ids).most_common(1)
+    if count > 1:
         raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
-    return names["node"], names.get("label", [""] * len(embedding))
+    network = nx.Graph()
+    for node, *values in zip(ids, *numbers.values(), strict=True):
+        about = dict(zip(numbers, values, strict=True))
+        network.add_node(node, **{name: value for name, value in about.items() if value != ""})
+    ends = ((ids[i], ids[j]) for i, j in graph.edges.tolist())
+    network.add_weighted_edges_from(
+        (*pair, weight) for pair, weight in zip(ends, graph.weights.tolist(), strict=True)
+    )
+    note = f"{changed} ids or labels hold characters that XML cannot write, which became \ufffd"
+    return network, [note] if changed else []
 
 
-def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[float]]]:
-    """The attributes of nodes: a type and a value for each."""
-    known = _known(embedding, graph) | {"community": _communities(embedding, graph)}
-    known |= {f"x{k}": column for k, column in enumerate(embedding.points.T)}
-    return {
-        name: ("long" if values.dtype.kind == "i" else "double", values.tolist())
-        for name, values in known.items()
-    }
+def _as_xml(network: networkx.Graph, format: Literal["graphml", "gexf"]) -> bytes:
+    import networkx as nx
+
+    out = io.BytesIO()
+    if format == "graphml":
+        nx.write_graphml_xml(network, out)
+        return out.getvalue()
+    for _, about in network.nodes(data=True):
+        about["viz"] = {"position": {"x": about.pop("x"), "y": about.pop("y"), "z": 0.0}}
+    nx.write_gexf(network, out)
+    return out.getvalue()
 
 
-def _communities(embedding: Embedding, graph: Graph) -> NDArray[np.int64]:
-    """[n] those that ``cluster`` wrote, where it did; else they are found now."""
-    kept = embedding.attributes.get("cluster")
-    return communities(graph) if kept is None or kept.dtype.kind != "i" else kept.astype(np.int64)
-
-
-def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
+def _vosviewer(graph: Graph, table: dict[str, list[Any]]) -> dict[str, object]:
     """The network as VOSviewer documents it: ids and clusters are numbers from 1."""
-    names = _names(embedding, graph)
-    shown = [
-        label or node
-        for label, node in zip(names.get("label", names["node"]), names["node"], strict=True)
-    ]
-    places, groups = _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding, graph)
-    columns = shown, places, groups, graph.degree, graph.strength, embedding.rank
-    items = [
-        {
-            "id": number,
-            "label": label,
-            "x": float(x),
-            "y": float(y),
-            "cluster": int(group) + 1,
-            "weights": {"Links": int(degree), "Total link strength": float(strength)},
-            "scores": {"Rank": int(rank)},
-        }
-        for number, (label, (x, y), group, degree, strength, rank) in enumerate(
-            zip(*columns, strict=True), 1
+    items = []
+    for number, values in enumerate(zip(*table.values(), strict=True), 1):
+        node = dict(zip(table, values, strict=True))
+        items.append(
+            {
+                "id": number,
+                "label": node.get("label") or node["node"],
+                "x": node["x"] * 2.0 / _SPAN,
+                "y": node["y"] * 2.0 / _SPAN,
+                "cluster": node["community"] + 1,
+                "weights": {"Links": node["degree"], "Total link strength": node["strength"]},
+                "scores": {"Rank": node["rank"]},
+            }
         )
-    ]
     ties = zip((graph.edges + 1).tolist(), graph.weights.tolist(), strict=True)
     links = [{"source_id": i, "target_id": j, "strength": weight} for (i, j), weight in ties]
     return {"network": {"items": items, "links": links}}
-
-
-def _graphml(
-    embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]
-) -> Iterator[str]:
-    numbers = _numbers(embedding, graph)
-    for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
-        numbers[axis] = ("double", column.tolist())
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-    if any(labels):
-        yield '  <key id="label" for="node" attr.name="label" attr.type="string"/>'
-    for name, (kind, _) in numbers.items():
-        yield f'  <key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>'
-    yield '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
-    yield '  <graph edgedefault="undirected">'
-    for row, node in enumerate(ids):
-        data = [f'<data key="label">{escape(labels[row], _RETURN)}</data>'] if labels[row] else []
-        data += [
-            f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()
-        ]
-        yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
-    for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
-        ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
-        yield f'    <edge {ends}><data key="weight">{weight!r}</data></edge>'
-    yield "  </graph>"
-    yield "</graphml>"
-
-
-def _gexf(embedding: Embedding, graph: Graph, ids: list[str], labels: list[str]) -> Iterator[str]:
-    numbers, places = _numbers(embedding, graph), _scaled_plane(embedding).tolist()
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield (
-        '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" '
-        'version="1.2">'
-    )
-    yield '  <graph defaultedgetype="undirected" mode="static">'
-    yield '    <attributes class="node">'
-    for name, (kind, _) in numbers.items():
-        yield f'      <attribute id="{name}" title="{name}" type="{kind}"/>'
-    yield "    </attributes>"
-    yield "    <nodes>"
-    for row, node in enumerate(ids):
-        values = "".join(
-            f'<attvalue for="{name}" value="{found[row]!r}"/>'
-            for name, (_, found) in numbers.items()
-        )
-        x, y = places[row]
-        yield (
-            f"      <node id={quoteattr(node)} "
-            f"label={quoteattr(labels[row] or node)}><attvalues>{values}</attvalues>"
-            f'<viz:position x="{x!r}" y="{y!r}" z="0.0"/></node>'
-        )
-    yield "    </nodes>"
-    yield "    <edges>"
-    for number, ((i, j), weight) in enumerate(
-        zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
-    ):
-        ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
-        yield f'      <edge id="{number}" {ends} weight="{weight!r}"/>'
-    yield "    </edges>"
-    yield "  </graph>"
-    yield "</gexf>"

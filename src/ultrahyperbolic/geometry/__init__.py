@@ -6,7 +6,6 @@ from torch import nn, serialization
 
 from ..spaces import Geometry
 from .arguments import Check
-from .checked import checked
 from .flat import Euclidean
 from .manifold import Logarithm, Manifold
 from .parameter import ManifoldParameter, ManifoldTensor, rebuild
@@ -25,7 +24,6 @@ __all__ = [
     "Product",
     "PseudoHyperboloid",
     "PseudoSphere",
-    "checked",
     "lorentz_to_poincare",
     "poincare_to_lorentz",
 ]

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..checks import check_count
-from .arguments import as_number, as_size, check_dtype, validate_scalars
+from .arguments import as_size, check_dtype, validate_scalars
 from .manifold import Logarithm, Manifold
 from .primitives import Device, Quadric, Size
 
@@ -13,8 +13,9 @@ class Euclidean(Manifold):
     """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the
     identity.
 
-    It has the methods of `PseudoHyperboloid`, of which it is the limit β → -∞: code written for the
-    one runs on the other. What is returned is never an argument itself.
+    It has the methods of `PseudoHyperboloid`, of which it is the limit β → -∞, but for those that
+    tell how a quadric lies in its ambient space: code written for the one runs on the other. What
+    is returned is never an argument itself.
 
     ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the
     paper's flat baseline minimises and sums.
@@ -41,20 +42,6 @@ class Euclidean(Manifold):
         return torch.zeros((), dtype=torch.float64)
 
     mean_curvature = sectional_curvature
-
-    def unit_normal(self, x: Tensor) -> Tensor:
-        """None: flat space is all of its ambient space."""
-        raise ValueError(
-            f"flat space of d = {self.dim} is all of its ambient space: no vector is normal to it"
-        )
-
-    def projn(self, x: Tensor, z: Tensor) -> Tensor:
-        """0: no vector is normal."""
-        return _fresh(z, x).zero_()
-
-    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """0."""
-        return _fresh(u, x).zero_()
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """u · v."""
@@ -97,29 +84,6 @@ class Euclidean(Manifold):
         return z.clone()
 
     psi_inverse = raise_index = phi
-
-    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
-        """x: flat space has no β to change."""
-        as_number("beta", beta)
-        return x.clone()
-
-    def anti_isometry(self, x: Tensor) -> Tensor:
-        """None: it would turn the sign of a definite metric, onto a space with time dimensions
-        alone.
-        """
-        raise ValueError(
-            f"the anti-isometry needs a time dimension to map to, got flat space of d = {self.dim}"
-        )
-
-    def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """None: no subspace of flat space is curved."""
-        raise ValueError("flat space contains no hyperbolic space: use PseudoHyperboloid(p, q)")
-
-    def include_sphere(self, point: Tensor) -> Tensor:
-        """None: no subspace of flat space is curved."""
-        raise ValueError(
-            "flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)"
-        )
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """u."""

@@ -21,7 +21,7 @@ from .arguments import (
     validate,
     validate_scalars,
 )
-from .functions import matrix_root, matrix_sign, safe_sqrt, smooth
+from .functions import safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
 
@@ -39,8 +39,7 @@ class Manifold(Primitives):
     ``y`` are points, ``u`` and ``v`` tangent vectors at ``x``, ``z`` any ambient vector. No
     argument is ever modified.
 
-    Shapes and dtypes are always checked, values only where a method says so: see `checked` for a
-    wrapper that checks the values at every call.
+    Shapes and dtypes are always checked, values by the methods ``check_*`` and ``assert_*``.
 
     A manifold of your own sets ``dim`` and ``ambient_dim`` and defines `inner`, `proju`,
     `geodesic`, `logmap`, `transp_follow_expmap`, `phi` and `origin`. Its metric is that of the
@@ -338,7 +337,8 @@ class Manifold(Primitives):
         """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign
         turned.
         """
-        return _apply(matrix_sign(self.preconditioner(x), self.dim), u)
+        values, vectors = self._spectrum(x)
+        return _apply(vectors, values.sign() * _apply(vectors.mT, u))
 
     def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
         """⟨u, sgn(P_x) u⟩, the squared length of u in the positive definite metric of the surrogate
@@ -360,7 +360,17 @@ class Manifold(Primitives):
         """|P_x|^½ z, a tangent vector; applied twice to a Euclidean gradient it is the surrogate
         direction.
         """
-        return _apply(matrix_root(self.preconditioner(x), self.dim), z)
+        values, vectors = self._spectrum(x)
+        return _apply(vectors, values.abs().sqrt() * _apply(vectors.mT, z))
+
+    def _spectrum(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Eigenvalues [..., d] and eigenvectors of P_x, 0 for those of the normal space.
+
+        They are constants for autograd: where eigenvalues coincide they have no derivatives.
+        """
+        values, vectors = torch.linalg.eigh(self.preconditioner(x).detach())
+        normal = values.abs().argsort(-1)[..., : self.ambient_dim - self.dim]
+        return values.scatter(-1, normal, 0.0), vectors
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x)

@@ -12,8 +12,12 @@ from .rows import without_rounding
 
 _SAME = 1e-9
 """Scores whose relative difference is no more than this differ by rounding alone."""
+_DECIMALS = 9
+"""Of the scores of an eigenvector, whose maximum is 1."""
 _DENSE = 200
 """Of smaller graphs all eigenvectors are computed."""
+_FIRST = 4
+"""Eigenvectors that are computed of larger ones."""
 _RESTARTS = 50
 
 
@@ -61,17 +65,21 @@ def eigenvector(graph: Graph) -> Floats:
     if len(nodes) <= _DENSE:
         table = np.zeros((len(nodes), len(nodes)))
         table[ties[0], ties[1]] = ties[2]
-        vector = np.linalg.eigh(table)[1][:, -1]
+        eigenvalues, vectors = np.linalg.eigh(table)
     else:
-        vector = _first_eigenvector(*ties, len(nodes))
-    scores[nodes] = np.abs(vector) / np.abs(vector).max()
-    scores[scores < _SAME] = 0.0  # what is left there is rounding
+        eigenvalues, vectors = _first_eigenvectors(*ties, len(nodes))
+    # Of parts that hardly know of each other the first eigenvalues are equal but for rounding, and
+    # any combination of their vectors is one: that which the strengths lead to is taken.
+    first = vectors[:, eigenvalues > (1.0 - _SAME) * eigenvalues.max()]
+    vector = first @ (first.T @ graph.strength[nodes])
+    # The error of a small entry is as large as that of the largest one.
+    scores[nodes] = np.round(np.abs(vector) / np.abs(vector).max(), _DECIMALS)
     return scores
 
 
-def _first_eigenvector(tails: Ints, heads: Ints, weights: Floats, n: int) -> Floats:
-    """[n] by Lanczos' method; where that is slow, as on long and thin graphs, with the inverse of a
-    shifted matrix.
+def _first_eigenvectors(tails: Ints, heads: Ints, weights: Floats, n: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues [k] and their vectors [n, k] by Lanczos' method; where that is slow,
+    as on long and thin graphs, with the inverse of a shifted matrix.
     """
     linalg = need("scipy.sparse.linalg", "eigenvector centrality")
     matrix = need("scipy.sparse", "eigenvector centrality").csr_array(
@@ -79,12 +87,11 @@ def _first_eigenvector(tails: Ints, heads: Ints, weights: Floats, n: int) -> Flo
     )
     strength = np.bincount(tails, weights, n)
     try:
-        found = linalg.eigsh(matrix, 1, which="LA", v0=strength, maxiter=_RESTARTS)
+        eigenpairs = linalg.eigsh(matrix, _FIRST, which="LA", v0=strength, maxiter=_RESTARTS)
     except linalg.ArpackNoConvergence:
         bound = (1.0 + _SAME) * strength.max()  # of the eigenvalues
-        found = linalg.eigsh(matrix.tocsc(), 1, sigma=bound, v0=strength)
-    vector: Floats = found[1][:, 0]
-    return vector
+        eigenpairs = linalg.eigsh(matrix.tocsc(), _FIRST, sigma=bound, v0=strength)
+    return eigenpairs[0], eigenpairs[1]
 
 
 def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:

@@ -415,7 +415,7 @@ def mostly_numbers(table: Table, column: int) -> bool:
     return 2 * sum(is_number(cell, point) for cell in cells) > len(cells)
 
 
-def distinct_values(table: Table, column: int) -> list[str]:
+def distinct_texts(table: Table, column: int) -> list[str]:
     """The distinct texts of a column, without the blanks around them, in any order; empty ones are
     left out.
     """
@@ -459,9 +459,9 @@ def has_header(table: Table) -> bool:
     }.isdisjoint(names[2:]):
         return True
     words = [k for k, cell in enumerate(first) if cell.strip()[:1].isalpha()]
-    ends = find_ends(len(first), lambda column: distinct_values(rest, column))
+    ends = find_ends(len(first), lambda column: distinct_texts(rest, column))
     if any(
-        mostly_numbers(rest, k) or holds_quantities(distinct_values(rest, k))
+        mostly_numbers(rest, k) or holds_quantities(distinct_texts(rest, k))
         for k in words
         if k not in ends
     ):
@@ -475,7 +475,7 @@ def may_be_header(table: Table) -> bool:
     """
     first, rest = [cell.strip() for cell in table[0]], table[1:]
     return not any(
-        holds_quantities([cell]) or cell in distinct_values(rest, column)
+        holds_quantities([cell]) or cell in distinct_texts(rest, column)
         for column, cell in enumerate(first)
     )
 

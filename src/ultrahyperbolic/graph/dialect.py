@@ -1,5 +1,6 @@
 """How a text file writes its table: delimiter and header are found, comments skipped."""
 
+import codecs
 import csv
 import re
 from collections import Counter
@@ -11,18 +12,14 @@ from .errors import COLUMNS, GraphError
 from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 _SAMPLE = 256 << 10  # bytes
 _DELIMITERS = ("\t", ",", ";", "|")
 LABEL_NAMES = ("label", "name", "title")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
-# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run
-# of blanks. The first is matched too so that blanks in quotes are left alone, and at length, for
-# each match takes time and memory.
-_BLANKS = re.compile(
-    rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+'
-)
+# What is quoted, which stays as it is, or a run of blanks.
+_BLANKS = re.compile(rb'("[^"]*")|[ \t]+')
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,7 @@ class Dialect:
     comments: str  # a line that begins with one of these characters is skipped
     width: int
     quoted: bool = False  # whether quotes occur: then fields may hold delimiters and line breaks
+    commented: bool = False  # whether the characters of comments occur, wherever
     header: Sequence[str] | None = None
     sample: Table = ()  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
@@ -74,7 +72,14 @@ def sniff(
         )
     with open_bytes(path, encoding) as stream:
         sample = stream.read(_SAMPLE)
-        whole = not stream.read(1)
+        signs = [b'"', *(sign.encode() for sign in comments)]
+        seen = [sign in sample for sign in signs]
+        whole = True
+        while block := stream.read(_SAMPLE):
+            whole = False
+            seen = [before or sign in block for before, sign in zip(seen, signs, strict=True)]
+            if b"\0" in block:
+                raise GraphError(f"{path}: not a text file in UTF-8 (it holds zero bytes)")
     lines = _sample_lines(sample, whole, path, comments)
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
@@ -126,9 +131,11 @@ def sniff(
         width=len(first_row)
         if header and len(first_row) in widths
         else widths.most_common(1)[0][0],
-        quoted=b'"' in sample,
+        quoted=seen[0],
+        commented=any(seen[1:]),
         header=first_row if header else None,
         sample=body,
+        start=(len(BYTE_ORDER_MARK) if sample.startswith(BYTE_ORDER_MARK) else 0, 0),
         encoding=encoding,
         first_row=first_row if is_open else None,
     )
@@ -186,26 +193,30 @@ def place_of_row(dialect: Dialect, row: int) -> str:
     return dialect.path if line is None else f"{dialect.path}, line {line}"
 
 
-def records(dialect: Dialect, *, single_lines: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the file, header included, each with the line on which it begins. Slow, for
-    messages.
+def records(
+    dialect: Dialect, counts: Counter[str] | None = None, *, single_lines: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the file, header included, each with the line on which it begins. Slow.
 
     With ``single_lines`` a row ends with its line, so that a quote that is left open spoils no
-    other.
+    other. ``counts`` hears how many comment lines were skipped.
     """
-    pulled: list[int] = []
     pattern = comment_pattern(dialect.comments)
+    pulled: list[int] = []  # the lines of a row that goes on, as a quote is open
 
     def lines() -> Iterator[str]:
         for number, line in enumerate(raw_lines(dialect.path, dialect.encoding), 1):
             if number <= dialect.start[1]:
                 continue
-            if number == 1:
-                line = line.removeprefix(BYTE_ORDER_MARK)
-            line = line.rstrip(b"\r\n")
+            line = line.removeprefix(BYTE_ORDER_MARK if number == 1 else b"").rstrip(b"\r\n")
+            if not pulled and pattern.match(line):
+                if counts is not None:
+                    counts["comment_lines_skipped"] += 1
+                continue
             if dialect.delimiter == WHITESPACE:
-                line = squeeze_blanks(line)
-            if line and not pattern.match(line):
+                inside, quote, line = line.partition(b'"') if pulled else (b"", b"", line)
+                line = inside + quote + squeeze_blanks(line)
+            if line or pulled:
                 pulled.append(number)
                 try:
                     yield line.decode() + "\n"
@@ -221,17 +232,12 @@ def records(dialect: Dialect, *, single_lines: bool = False) -> Iterator[tuple[i
         raise GraphError(f"{dialect.path}, line {pulled[0]}: not an edge list: {error}") from None
 
 
-def squeeze_blanks(data: bytes) -> bytes:
-    """One blank for each run of them, outside quotes, and none at the ends of lines."""
-    return _BLANKS.sub(lambda match: match[1] or match[2] or b" ", data).strip(b" ")
-
-
-def comment_begin(comments: str) -> bytes:
-    """The pattern of what begins a comment."""
-    characters = re.escape(comments.encode()) if comments else b"^\\w\\W"
-    return b"[ \t]*[" + characters + b"]"
+def squeeze_blanks(line: bytes) -> bytes:
+    """One blank for each run of them, outside quotes, and none at the ends of the line."""
+    return _BLANKS.sub(lambda match: match[1] or b" ", line).strip(b" ")
 
 
 def comment_pattern(comments: str) -> re.Pattern[bytes]:
     """Matches a line that is a comment, its end included."""
-    return re.compile(b"^" + comment_begin(comments) + b"[^\n]*\n?", re.MULTILINE)
+    signs = b"[" + re.escape(comments.encode()) + b"]" if comments else b"(?!)"
+    return re.compile(b"^[ \t]*" + signs + b"[^\n]*\n?", re.MULTILINE)

@@ -8,6 +8,7 @@ from types import ModuleType
 LINE = 4 << 20  # bytes of a line of text
 COLUMNS = 10_000
 ID = 64 << 10  # bytes of an id
+TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 MATRIX_ROWS = 1_000_000  # of a matrix, and one more for each byte of its file
 DEPTH = 100  # elements of XML within each other
 # the part of a compressed file's limit that is left to formats whose content is held as objects

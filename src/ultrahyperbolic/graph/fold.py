@@ -2,21 +2,14 @@
 become.
 """
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
 from .rows import EdgeRows, Kind, Policies, Repeated, without_rounding
-
-_BUCKET_BITS = (
-    13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
-)
 
 
 @dataclass(frozen=True)
@@ -31,9 +24,7 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
-    ways: Floats | None = (
-        None  # [m, 2] the weights from i to j and back, 0 for no tie, where that was looked at
-    )
+    ways: Floats  # [m, 2] the weights from i to j and back, 0 for no tie
 
     @property
     def once(self) -> bool:
@@ -43,80 +34,6 @@ class Merged:
         return self.both_equal == len(self.edges)
 
 
-def merge_rows(
-    first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str
-) -> Merged | None:
-    """Merge many rows on all cores by ``rule``, which is ``"sum"``, ``"max"`` or (anything else)
-    the first of them.
-
-    They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is
-    sorted and merged apart.
-    Returns ``None`` where 64 bits cannot hold a row.
-    """
-    from . import compiled
-
-    first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
-    weights = np.ascontiguousarray(weights).view()
-    weights.flags.writeable = (
-        False  # as columns of a table are: what is compiled for one layout serves all
-    )
-    threads = os.cpu_count() or 1
-    node_bits = max(n_nodes - 1, 1).bit_length()
-    top_bits = min(max(len(first).bit_length() - _BUCKET_BITS, 1), 2 * node_bits)
-    shift, buckets = 2 * node_bits - top_bits, 1 << top_bits
-    code = {"sum": compiled.SUM, "max": compiled.MAX}.get(rule, compiled.FIRST)
-    with ThreadPoolExecutor(threads) as pool:
-        parts = [
-            slice(len(first) * k // threads, len(first) * (k + 1) // threads)
-            for k in range(threads)
-        ]
-        sizes = np.zeros((threads, buckets), dtype=np.int64)
-
-        def count(k: int) -> int:
-            return int(
-                compiled.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k])
-            )
-
-        self_loops = sum(pool.map(count, range(threads)))
-        cuts = np.concatenate(([0], np.cumsum(sizes.sum(axis=0))))
-        place_bits = int(np.diff(cuts).max()).bit_length()
-        if shift + 1 + place_bits > 63:
-            return None
-        places = cuts[:-1] + np.cumsum(sizes, axis=0) - sizes
-        packed, dealt = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1])
-
-        def deal(k: int) -> None:
-            rows = first[parts[k]], second[parts[k]], weights[parts[k]]
-            compiled.deal_rows(*rows, node_bits, shift, place_bits, cuts, places[k], packed, dealt)
-
-        list(pool.map(deal, range(threads)))
-        # Groups of neighbouring buckets with similar numbers of rows, several groups a thread.
-        inner = np.searchsorted(cuts, np.arange(1, 4 * threads) * cuts[-1] // (4 * threads))
-        bounds = np.concatenate(([0], inner, [buckets])).tolist()
-        groups = range(len(bounds) - 1)
-        pairs = np.empty(buckets, dtype=np.int64)
-
-        def sort(k: int) -> None:
-            a, b = bounds[k : k + 2]
-            spare = np.empty(np.diff(cuts[a : b + 1]).max(initial=0), dtype=np.int64)
-            compiled.sort_buckets(packed, spare, cuts[a : b + 1], place_bits, shift + 1, pairs[a:b])
-
-        list(pool.map(sort, groups))
-        starts = np.concatenate(([0], np.cumsum(pairs)))
-        edges, merged = np.empty((starts[-1], 2), dtype=np.int64), np.empty(starts[-1])
-
-        def merge(k: int) -> tuple[int, int]:
-            a, b = bounds[k : k + 2]
-            out = slice(starts[a], starts[b])
-            rows, layout = (packed, dealt, cuts[a : b + 1]), (a, shift, node_bits, place_bits, code)
-            facts: tuple[int, int] = compiled.merge_buckets(*rows, *layout, edges[out], merged[out])
-            return facts
-
-        both, equal = np.sum(list(pool.map(merge, groups)), axis=0).tolist()
-    return Merged(edges, merged, self_loops, len(packed) - len(edges) - both, both, equal)
-
-
-_MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
 # What the name of a policy alone does not say.
 _WORDS = {
@@ -166,22 +83,18 @@ def fold(
                 "it out"
             )
         kind, rules = "matrix", replace(rules, asymmetric="sum")
-    merged = (
-        _merge_many(rows, kind, rules) if len(rows.first) >= _MANY and not rules.directed else None
-    )
-    if merged is None:
-        merged = _merge_few(rows, kind, rules.repeated)
-        _check_merged(rows, kind, rules, merged)
+    merged = _merge(rows, kind, rules.repeated)
+    _check_merged(rows, kind, rules, merged)
     done = _PAST.get(rules.repeated, "")
     found = {"self_loops_dropped": merged.self_loops, f"repeated_rows_{done}": merged.repeated}
-    if kind == "matrix" and not merged.once and not rules.directed:
-        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
-    elif kind == "list" and merged.once:
+    if kind == "list" and merged.once:
         found["reversed_rows_merged"] = len(merged.edges)
     elif kind == "list":
         found[f"reversed_rows_{done}"] = merged.both
+    elif kind == "matrix" and not merged.once and not rules.directed:
+        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
     counts = rows.counts | {policy: count for policy, count in found.items() if count}
-    if rules.directed and merged.ways is not None:
+    if rules.directed:
         return merged.edges, merged.ways.sum(1), merged.ways, counts
     return merged.edges, merged.weights, None, counts
 
@@ -191,8 +104,7 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, "
-            "--weights-are-distances): "
-            "name their column or attribute as weight"
+            "--weights-are-distances): name their column or attribute as weight"
         )
     with np.errstate(divide="ignore", over="ignore"):
         strengths = 1.0 / rows.weights
@@ -210,24 +122,18 @@ def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
 
 
 def _check_weights(rows: EdgeRows) -> None:
-    weights = rows.weights
-    if weights is None or len(weights) == 0:
+    if rows.weights is None:
         return
-    with np.errstate(invalid="ignore"):
-        # NaN makes the minimum NaN, and NaN > 0 is false.
-        if weights.min() > 0 and weights.max() < np.inf:
-            return
-        row = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
-    advice = (
-        "leave the row out where there is no tie"
-        if weights[row] == 0
-        else "correct the row or leave it out"
-    )
-    raise GraphError(
-        f"{_name(rows, row)}: the weight is {weights[row]:g}; a weight is the strength of a tie, "
-        "a finite number "
-        f"above 0: {advice}"
-    )
+    wrong = ~((rows.weights > 0) & (rows.weights < np.inf))  # NaN, too
+    if wrong.any():
+        row = int(wrong.argmax())
+        weight = rows.weights[row]
+        no_tie = "leave the row out where there is no tie"
+        advice = no_tie if weight == 0 else "correct the row or leave it out"
+        raise GraphError(
+            f"{_name(rows, row)}: the weight is {weight:g}; a weight is the strength of a tie, "
+            f"a finite number above 0: {advice}"
+        )
 
 
 def _name(rows: EdgeRows, row: int) -> str:
@@ -235,72 +141,50 @@ def _name(rows: EdgeRows, row: int) -> str:
     return f"{rows.place(row)} ({ends[0]!r} - {ends[1]!r})"
 
 
-def _adds_inexactly(weights: Floats) -> bool:
-    """Whether sums of these weights may depend on the order of adding; of whole numbers they do
-    not.
-    """
-    return bool((weights != np.floor(weights)).any())
-
-
-def _merge_many(rows: EdgeRows, kind: Kind, rules: Policies) -> Merged | None:
-    """Many rows merged by compiled loops; ``None`` without them, and where something must be
-    refused.
-    """
-    repeated = rules.repeated
-    if find_spec("numba") is None or (kind == "matrix" and repeated != "sum"):
-        return None
-    first, second = rows.first, rows.second
-    if kind == "undirected":
-        first, second = np.minimum(first, second), np.maximum(first, second)
-    weights = np.ones(len(first)) if rows.weights is None else rows.weights
-    merged = merge_rows(first, second, weights, len(rows.ids), repeated)
-    if merged is not None and merged.repeated and repeated == "sum" and _adds_inexactly(weights):
-        order = np.argsort(weights, kind="stable")
-        merged = merge_rows(first[order], second[order], weights[order], len(rows.ids), repeated)
-    if merged is None or not np.isfinite(merged.weights).all() or _refused(merged, kind, rules):
-        return None
-    if merged.once and repeated == "sum":
-        merged.weights[:] /= 2  # each direction holds all of it
-    return merged
-
-
-def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
-    """The same in numpy."""
-    given = np.flatnonzero(rows.first != rows.second)
-    keys = _keys(rows, is_directed=kind != "undirected")[given]
-    weights = np.ones(len(given)) if rows.weights is None else rows.weights[given]
+def _merge(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
+    """Rows of one pair of nodes as one edge."""
+    weights = np.ones(len(rows.first)) if rows.weights is None else rows.weights
+    keys = _keys(rows, is_directed=kind != "undirected")
+    if (is_loop := rows.first == rows.second).any():
+        keys, weights = keys[~is_loop], weights[~is_loop]
     order = np.argsort(keys, kind="stable")
-    if repeated == "sum" and _adds_inexactly(
-        weights
-    ):  # in the order of the weights, whatever that of the rows
+    fresh = _begins(keys[order])
+    if repeated == "sum" and not fresh.all() and (weights != np.floor(weights)).any():
+        # Sums must not depend on the order of the rows, so that they are taken in the order of the
+        # weights.
         order = np.lexsort((weights, keys))
-    keys, weights = keys[order], weights[order]
-    fresh = np.diff(keys, prepend=-1) > 0
-    extra = np.flatnonzero(~fresh)
-    pairs, way, one_way = (
-        keys[fresh] >> 1,
-        keys[fresh] & 1,
-        weights[fresh],
-    )  # of each pair one direction or both
-    head = extra - np.arange(1, len(extra) + 1)  # which of the fresh rows each extra one belongs to
-    begins = np.diff(pairs, prepend=-1) > 0
-    edge = np.cumsum(begins) - 1
-    ways, row = np.zeros((int(begins.sum()), 2)), np.full((int(begins.sum()), 2), len(keys))
+    keys, weights, starts = keys[order], weights[order], np.flatnonzero(fresh)
+    keys = keys[starts]  # of each pair one direction or both
+    pairs, way = keys >> 1, keys & 1
+    begins = _begins(pairs)
+    edge, ways = np.cumsum(begins) - 1, np.zeros((int(begins.sum()), 2))
     with np.errstate(over="ignore"):
-        if repeated in ("sum", "max"):
-            (np.add if repeated == "sum" else np.maximum).at(one_way, head, weights[extra])
-        ways[edge, way], row[edge, way] = one_way, order[fresh]
+        if repeated == "sum" and len(starts) < len(weights):
+            ways[edge, way] = np.bincount(np.cumsum(fresh) - 1, weights)
+        elif repeated == "max":
+            ways[edge, way] = np.maximum.reduceat(weights, starts)
+        else:
+            ways[edge, way] = weights[starts]
         ways = without_rounding(ways)
         there, back = ways.T
         even = there == back
         if repeated == "sum" or kind == "matrix":
             merged = there if even.all() else there + back
+        elif repeated == "max":
+            merged = np.maximum(there, back)
         else:
-            is_taken = back > there if repeated == "max" else row[:, 1] < row[:, 0]
-            merged = np.where(is_taken, back, there)
+            row = np.full(ways.shape, len(order))
+            row[edge, way] = order[starts]
+            merged = np.where(row[:, 1] < row[:, 0], back, there)
     edges = np.column_stack(np.divmod(pairs[begins], max(len(rows.ids), 1)))
-    loops, both = len(rows.first) - len(given), len(pairs) - len(edges)
-    return Merged(edges, merged, loops, len(extra), both, int(even.sum()), ways)
+    both = len(pairs) - len(edges)
+    again = len(weights) - len(starts)
+    return Merged(edges, merged, int(is_loop.sum()), again, both, int(even.sum()), ways)
+
+
+def _begins(keys: Ints) -> Bools:
+    """Whether a key, among sorted ones, differs from the one before."""
+    return np.concatenate((np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]))
 
 
 def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
@@ -315,19 +199,10 @@ def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
     return keys
 
 
-def _refused(merged: Merged, kind: Kind, rules: Policies) -> bool:
-    is_again = bool(merged.repeated or (kind == "list" and merged.both and not merged.once))
-    is_uneven = kind == "matrix" and not merged.once
-    return (rules.repeated == "error" and is_again) or (rules.asymmetric == "error" and is_uneven)
-
-
 def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -> None:
     """Refuse edges given again, directions that differ, and sums that overflow."""
-    if (
-        _refused(merged, kind, rules)
-        and rules.repeated == "error"
-        and (merged.repeated or kind == "list")
-    ):
+    is_again = merged.repeated or (kind == "list" and merged.both and not merged.once)
+    if rules.repeated == "error" and is_again:
         keys = _keys(rows, is_directed=kind != "undirected" and merged.repeated > 0)
         given = np.flatnonzero(rows.first != rows.second)
         order = given[np.argsort(keys[given], kind="stable")]
@@ -335,17 +210,15 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         earlier = int(np.flatnonzero(keys == keys[row])[0])
         raise GraphError(
             f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and "
-            "repeated='error' allows it "
-            "once: remove one, or choose 'sum', 'max' or 'first'"
+            "repeated='error' allows it once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools = ~np.isfinite(merged.weights)
     reason = "the weights of this tie add up to infinity: divide all weights first"
-    if _refused(merged, kind, rules) and merged.ways is not None:
+    if rules.asymmetric == "error" and kind == "matrix" and not merged.once:
         wrong = merged.ways[:, 0] != merged.ways[:, 1]
         reason = (
             "the weight differs in the other direction and asymmetric='error' refuses that: make "
-            "the matrix symmetric, "
-            "or choose 'sum'"
+            "the matrix symmetric, or choose 'sum'"
         )
     if wrong.any():
         named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))

@@ -3,7 +3,8 @@
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal, cast
@@ -22,25 +23,23 @@ from .columns import (
     choose_columns,
     columns_taken,
     decimal_point,
-    distinct_values,
+    distinct_texts,
     fold_name,
     mostly_numbers,
 )
 from .dialect import LABEL_NAMES, Dialect, place_of_row, sniff
-from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
-from .errors import ID, GraphError
+from .errors import ID, TOO_LONG, GraphError
 from .graph import Graph
-from .ids import NodeIds, Nodes
+from .ids import NodeIds, Nodes, check_lengths
 from .matrix_market import read_matrix_market
-from .network_files import Format, label_attribute, read_graphml, read_networkx_file
-from .parquet import CheckedParquet, longest_text, read_parquet
+from .network_files import Format, label_attribute, read_networkx_file
+from .parquet import CheckedParquet, read_parquet
 from .rows import EdgeRows, Policies
-from .text import read_columns, read_ends, read_good_rows
+from .tables import choose_arrow_columns, distinct_values, number_ends, rows_of_table
+from .text import read_columns, read_rows
 
 # What ``Graph.with_nodes`` takes: nodes, and further columns, where there is a table.
 NodeList = tuple[Nodes, Mapping[str, ArrayLike] | None]
-
-_TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
 
 def check_file(path: str) -> None:
@@ -68,17 +67,17 @@ def read_text(
     """An edge list in text; ``update`` hears how many MiB were read."""
     is_numeric, values = (
         partial(mostly_numbers, dialect.sample),
-        partial(distinct_values, dialect.sample),
+        partial(distinct_texts, dialect.sample),
     )
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, is_numeric, values, wanted, dialect.path
     )
     if third is not None:
         dialect = replace(dialect, point=decimal_point(dialect.sample, third))
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     lines: list[int] = []  # of the rows, where some are left out
     if skip_bad_rows:
-        (i, j, weights, ids), lines, bad = read_good_rows(dialect, (first, second), third)
+        table, lines, bad = read_rows(dialect, (first, second), third, Counter(), skip_bad=True)
         if bad:
             counts["bad_rows_skipped"] = len(bad)
             left = f"{len(bad)} bad row{'s' * (len(bad) != 1)} of {len(lines) + len(bad)}"
@@ -86,12 +85,14 @@ def read_text(
                 f"{dialect.path}: {left} left out, the first on line {bad[0]}", stacklevel=3
             )
     else:
-        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, update)
-        counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}
+        table = read_columns(dialect, (first, second), third, update, counts)
+    i, j, ids = number_ends(*table.columns[:2])
+    weights = None if third is None else table.column(2).to_numpy()
+    del table  # which is as large as all that follows
     trimmed = pc.utf8_trim_whitespace(ids)
     if not trimmed.equals(ids):  # those that are then equal become one
-        table = trimmed.dictionary_encode()
-        codes, ids = table.indices.to_numpy().astype(np.int64), table.dictionary
+        distinct = trimmed.dictionary_encode()
+        codes, ids = distinct.indices.to_numpy().astype(np.int64), distinct.dictionary
         i, j = codes[i], codes[j]
     if (names := dialect.first_row) is not None and weights is None:
         once = np.bincount(i, minlength=len(ids)) + np.bincount(j, minlength=len(ids)) == 1
@@ -112,15 +113,15 @@ def read_text(
         return f"{dialect.path}, line {lines[row]}" if lines else place_of_row(dialect, row)
 
     lengths = pc.binary_length(ids).to_numpy()
-    for wrong, why in (
-        (lengths == 0, "empty: give both ends of the tie"),
-        (lengths > ID, _TOO_LONG),
-    ):
-        if wrong.any():
-            raise GraphError(f"{place(int((wrong[i] | wrong[j]).argmax()))}: an id is {why}")
-    rows = EdgeRows(i, j, weights, NodeIds(ids), place, counts)
-    columns_named = columns_taken(dialect.header, chosen)
-    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
+    wrong = (lengths == 0) | (lengths > ID)
+    if wrong.any():
+        row = int((wrong[i] | wrong[j]).argmax())
+        is_empty = min(lengths[i[row]], lengths[j[row]]) == 0
+        why = "empty: give both ends of the tie" if is_empty else TOO_LONG
+        raise GraphError(f"{place(row)}: an id is {why}")
+    rows = EdgeRows(i, j, weights, NodeIds(ids.to_pylist()), place, dict(counts))
+    columns = columns_taken(dialect.header, chosen)
+    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns, name=dialect.path)
 
 
 def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
@@ -130,8 +131,7 @@ def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
 
     def values(k: int) -> Sequence[object]:
         try:
-            start = next(file.batches([names[k]], SAMPLE_ROWS), None)
-            return [] if start is None else arrow_values(start.column(0))
+            return distinct_values(file.read([names[k]], SAMPLE_ROWS).column(0))
         except GraphError:
             return []  # a column that cannot be read is looked at only if it is chosen
 
@@ -139,17 +139,11 @@ def read_table(path: str, wanted: Wanted, rules: Policies) -> Graph:
     if file.rows == 0:
         raise GraphError(f"{path}: nothing in it but a header")
     taken = [names[k] for k in chosen if k is not None]
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in file.batches(list(dict.fromkeys(taken))):
-            if max(map(longest_text, batch.columns)) > ID:
-                raise GraphError(f"{path}: an id is {_TOO_LONG}")
-            yield batch.select(taken)
-
     try:
-        rows = rows_of_arrow(batches(), path)
+        rows = rows_of_table(file.read(list(dict.fromkeys(taken))).select(taken), path)
     except (pa.ArrowException, OverflowError) as error:
         raise GraphError(f"{path}: the columns cannot be ids: {error}") from None
+    check_lengths(rows.ids, path)
     return Graph.from_rows(
         rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=path
     )
@@ -178,11 +172,6 @@ def read_network(
         raise GraphError(
             f"{path}: in {format} weight is the name of an attribute, not a position: name it"
         )
-    if format == "GraphML":
-        rows, kind, labels = read_graphml(path, weight)
-        return Graph.from_rows(
-            rows, kind=kind, rules=rules, weight_name=weight or None, labels=labels, name=path
-        )
     graph = read_networkx_file(path, format, encoding)
     return Graph.from_networkx(
         graph, weight=weight, label=label_attribute(graph), name=path, **asdict(rules)
@@ -204,8 +193,11 @@ def read_nodes(
         dialect = sniff(
             path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True
         )
-        table, _ = read_columns(dialect, range(dialect.width))
-        trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
+        table = read_columns(dialect, range(dialect.width))
+        trimmed = [
+            pc.utf8_trim_whitespace(column.cast(pa.string())).to_pylist()
+            for column in table.columns
+        ]
         return _of_columns(dialect.header, trimmed, from_texts)
     if hasattr(nodes, "to_pandas"):
         table = cast("pa.Table", nodes)

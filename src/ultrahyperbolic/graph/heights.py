@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from .base import components_of
+from .graph import components_of
 
 _TOLERANCE, _ITERATIONS = 1e-10, 10_000
 

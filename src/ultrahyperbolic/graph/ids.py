@@ -5,24 +5,21 @@ order of its ties.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, overload
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from sys import maxsize
+from typing import Any, Self, SupportsIndex
 from unicodedata import normalize
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Words, in_blocks, positions_in
-from .errors import GraphError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+from ..arrays import Floats, Ints, Words, positions_in
+from .errors import ID, TOO_LONG, GraphError
 
 Nodes = Iterable[Hashable] | Mapping[Hashable, object]
 """Ids, or a mapping from id to label."""
-# Names are compared with each other up to this many.
-_MANY = 200_000
+_MANY = 200_000  # names that are compared with each other at most
+_SHOWN = 6  # ids
 
 
 def said_of_names(names: Sequence[Hashable]) -> str | None:
@@ -49,95 +46,50 @@ def said_of_names(names: Sequence[Hashable]) -> str | None:
     )
 
 
-class NodeIds(Sequence[Hashable]):
+class NodeIds(tuple[Hashable, ...]):
     """Node ids in the graph's order: what went in, as plain Python objects, equal to the originals.
 
-    Ids of a file that are text or whole numbers stay in their Arrow array, where a node costs its
-    bytes and four bytes, or eight; the table that ``index`` and ``in`` look ids up in is built when
-    one of them is first used.
+    The table that ``index`` and ``in`` look ids up in is built when one of them is first used.
 
     >>> ids = NodeIds(("b", "a", 7))
-    >>> ids[0], ids.index(7), "a" in ids, list(ids[1:])
-    ('b', 2, True, ['a', 7])
+    >>> ids[0], ids.index(7), "a" in ids, ids == ["b", "a", 7]
+    ('b', 2, True, True)
     """
 
-    __slots__ = ("_positions", "_values")
+    def __new__(cls, values: Iterable[Hashable]) -> Self:
+        """Numbers of numpy and pandas become plain ones."""
+        return super().__new__(cls, values.tolist() if hasattr(values, "tolist") else values)
 
-    def __init__(self, values: Iterable[Hashable] | pa.Array) -> None:
-        """Take a sequence of ids, or an Arrow array of text or whole numbers, without nulls."""
-        is_lazy = isinstance(values, range) or hasattr(values, "to_pylist")
-        # numpy's and pandas' own scalars become plain numbers.
-        plain = values.tolist() if hasattr(values, "tolist") else values
-        self._values: tuple[Hashable, ...] | range | pa.Array = values if is_lazy else tuple(plain)
-        self._positions: dict[Hashable, int] | range | None = (
-            values if isinstance(values, range) else None
-        )
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {node: k for k, node in enumerate(self)}
 
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, index: int) -> Hashable: ...
-    @overload
-    def __getitem__(self, index: slice) -> NodeIds: ...
-    def __getitem__(self, index: int | slice) -> Hashable | NodeIds:
-        if isinstance(index, slice):
-            return NodeIds(self._values[index])
-        if isinstance(self._values, (tuple, range)):
-            return self._values[index]
-        node: Hashable = self._values[index].as_py()
-        return node
-
-    def __iter__(self) -> Iterator[Hashable]:
-        if isinstance(self._values, (tuple, range)):
-            return iter(self._values)
-        return iter(self._values.to_numpy(zero_copy_only=False).tolist())
-
-    def as_arrow(self) -> pa.Array | None:
-        """The ids as an Arrow array of text or whole numbers, where that is how they are kept."""
-        return None if isinstance(self._values, (tuple, range)) else self._values
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the ids are kept as objects, of which nothing is known: not in Arrow's array, nor
-        as a range.
-        """
-        return isinstance(self._values, tuple)
-
-    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+    def index(self, value: object, start: SupportsIndex = 0, stop: SupportsIndex = maxsize) -> int:
         """The position of ``value``; ``ValueError`` where it is not a node."""
-        position = self._find(value)
-        if position is None or position not in range(len(self))[start:stop]:
+        if value not in self or (at := self._positions[value]) not in range(len(self))[start:stop]:
             raise ValueError(f"no node {value!r}")
-        return position
+        return at
 
     def __contains__(self, value: object) -> bool:
-        return self._find(value) is not None
-
-    def _find(self, value: object) -> int | None:
-        if isinstance(self._positions, range):
-            try:
-                number = int(value)  # type: ignore[call-overload]  # range.index compares one by one where it is not given an int
-                return self._positions.index(number) if number == value else None
-            except (TypeError, ValueError, OverflowError):
-                return None
-        if self._positions is None:
-            self._positions = {value: k for k, value in enumerate(self)}
         try:
-            return self._positions.get(value)
-        except TypeError:
-            return None
+            return value in self._positions
+        except TypeError:  # what has no hash is no id
+            return False
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (str, bytes)) or not isinstance(other, Sequence):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return tuple.__eq__(self, tuple(other) if isinstance(other, list | range) else other)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(value) for value in self[:6])
-        return f"NodeIds([{shown}{', ...' if len(self) > 6 else ''}])"
+        shown = ", ".join(map(repr, self[:_SHOWN]))
+        return f"NodeIds([{shown}{', ...' if len(self) > _SHOWN else ''}])"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[Hashable, ...]]]:
+        return type(self), (tuple(self),)  # without the table
 
 
 def distinct_ids(
@@ -178,9 +130,14 @@ def check_texts(values: Iterable[object], what: str, name: str) -> None:
         ) from None
 
 
+def check_lengths(ids: Iterable[Hashable], name: str) -> None:
+    """Refuse ids that are longer than one may be."""
+    if any(isinstance(node, str) and len(node) > ID for node in ids):
+        raise GraphError(f"{name}: an id is {TOO_LONG}")
+
+
 _CHUNK = 65536  # ids that are encoded at a time
 _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
-_EDGES = 1 << 20  # that are followed at once
 
 
 def fingerprint_of(
@@ -238,19 +195,12 @@ def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     """
     words: Words = np.zeros(len(ids), dtype=np.uint64)
     kinds = 0
-
-    def seen(some: slice) -> list[tuple[Ints, Words]]:
-        """The ends of some ties, and what each sees along its tie."""
-        first, second = edges[some].T.copy()
-        tie = mixed(classes[some].astype(np.uint64))
-        return [(first, mixed(words[second] ^ tie)), (second, mixed(words[first] ^ tie))]
-
+    (first, second), tie = edges.T, mixed(classes.astype(np.uint64))
     for _ in range(_ROUNDS):
-        around: Words = np.zeros_like(
-            words
-        )  # the sum, in whole numbers, of what each node sees along its ties
-        for nodes, values in chain.from_iterable(in_blocks(seen, len(edges), _EDGES)):
-            np.add.at(around, nodes, values)
+        # The sum, in whole numbers, of what each node sees along its ties.
+        around: Words = np.zeros_like(words)
+        np.add.at(around, first, mixed(words[second] ^ tie))
+        np.add.at(around, second, mixed(words[first] ^ tie))
         words = mixed(words + around)
         before, kinds = kinds, 1 + int(np.count_nonzero(np.diff(np.sort(words))))
         if kinds in (before, len(ids)):
@@ -269,16 +219,8 @@ def mixed(words: Words) -> Words:
 
 
 def _places(ids: NodeIds) -> Ints:
-    """[n] where each id stands among all ids in order."""
-    arrow = ids.as_arrow()
-    if arrow is not None:
-        import pyarrow.compute as pc
-
-        order: Ints = pc.sort_indices(arrow).to_numpy().astype(np.int64)
-    elif ids.is_listed:
-        order = np.array(
-            sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64
-        )
-    else:  # a range
-        return np.arange(len(ids))
-    return positions_in(order)
+    """[n] where each id stands among all ids in order: numbers by size, all else by their bytes."""
+    keys: Sequence[Any] = ids
+    if not all(type(node) is int for node in ids):
+        keys = list(map(encode, ids))
+    return positions_in(np.array(sorted(range(len(ids)), key=keys.__getitem__), dtype=np.int64))

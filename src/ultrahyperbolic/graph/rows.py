@@ -1,6 +1,6 @@
 """Edges as they were given, before repeated and reversed rows become one edge."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, get_args
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, Ints
 from .errors import GraphError
-from .ids import NodeIds, distinct_ids
+from .ids import NodeIds
 
 _CHECKED = 1 << 20  # edges that are checked at a time
 ROUNDING = 1e-12  # relative: numbers that differ by no more are equal, as sums in another order are
@@ -50,28 +50,6 @@ class EdgeRows:
     ids: NodeIds
     place: Callable[[int], str]  # where a row stands, for messages
     counts: dict[str, int] = field(default_factory=dict)  # policies applied while reading
-
-
-def rows_of_network(
-    ids: Sequence[Hashable],
-    ends: Sequence[tuple[int, int]],
-    weights: Sequence[ArrayLike | None] | None,
-    where: str,
-    place: Callable[[int], str] | None = None,
-) -> EdgeRows:
-    """Rows of a graph of objects. A missing weight becomes 1, and is counted where others have
-    one.
-    """
-    distinct_ids(ids, where, once=True)
-    first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    missing = 0 if weights is None else sum(weight is None for weight in weights)
-    floats: Floats | None = None
-    if weights is not None and missing < len(weights):
-        floats = as_floats([1.0 if weight is None else weight for weight in weights], where)
-        if floats.ndim != 1:
-            raise GraphError(f"{where}: the weights must be numbers")
-    counts = {"missing_weights_set_to_1": missing} if missing and floats is not None else {}
-    return EdgeRows(first, second, floats, NodeIds(ids), place or (lambda row: where), counts)
 
 
 def check_option(name: str, value: object, allowed: object) -> None:
@@ -122,16 +100,16 @@ def without_rounding(values: Floats, tolerance: float = ROUNDING) -> Floats:
     >>> without_rounding(np.array([0.1 + 0.2, 0.3, 0.5])).tolist()
     [0.3, 0.3, 0.5]
     """
-    ordered = np.sort(values, axis=None)
-    below, above = ordered[:-1], ordered[1:]
+    distinct = sorted_distinct(values.ravel())
+    below, above = distinct[:-1], distinct[1:]
     with np.errstate(invalid="ignore"):  # of infinities
         near = above - below <= tolerance * np.minimum(np.abs(below), np.abs(above))
-    if not (near & (below != above)).any():
+    if not near.any():
         return values
-    begins = np.append(True, ~(near | (below == above)))
-    alike = np.empty(values.size)
-    alike[np.argsort(values, axis=None)] = ordered[begins][np.cumsum(begins) - 1]
-    return alike.reshape(values.shape)
+    begins = np.append(True, ~near)
+    least: Floats = distinct[begins][np.cumsum(begins) - 1]
+    alike: Floats = least[np.searchsorted(distinct, values)]
+    return alike
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:

@@ -3,7 +3,7 @@
 import codecs
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import chain
 
 import pyarrow as pa
@@ -13,16 +13,15 @@ from .errors import LINE, GraphError, most_bytes
 _BLOCK = 1 << 20  # bytes that are decompressed or decoded at a time
 
 
-class _Blocks(io.RawIOBase):
-    """Bytes that come in blocks, none of them empty, read as those of a file; ``file`` is closed
-    with it.
-    """
+class Blocks(io.RawIOBase):
+    """Bytes that come in blocks, none of them empty, read as those of a file."""
 
-    def __init__(self, blocks: Iterator[bytes], file: pa.NativeFile) -> None:
+    def __init__(self, blocks: Generator[bytes]) -> None:
         super().__init__()
-        self._blocks, self._file, self._ready = blocks, file, memoryview(b"")
+        self._blocks, self._ready = blocks, memoryview(b"")
 
     def readable(self) -> bool:
+        """Yes."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -33,8 +32,8 @@ class _Blocks(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Free the file."""
-        self._file.close()
+        """Free what the blocks come from."""
+        self._blocks.close()
         super().close()
 
 
@@ -49,30 +48,45 @@ def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> io.B
     """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2:
     half) of the limit.
     """
-    codec, size = compression(path), os.path.getsize(path)
+    codec = compression(path)
     if codec is encoding is None:
         return open(path, "rb")
-    file = pa.OSFile(path) if codec is None else pa.CompressedInputStream(path, codec)
-    blocks: Iterator[bytes] = iter(
-        lambda: file.read_buffer(_BLOCK).to_pybytes(), b""
-    )  # read() leaks on damage
-    if codec is not None:
-        blocks = _limited(path, size, most_bytes(size) // part, blocks)
-    if encoding is not None:
-        blocks = _decoded(path, encoding, blocks)
-    return io.BufferedReader(_Blocks(blocks, file), _BLOCK)
+    blocks = _plain(path) if codec is None else _decompressed(path, codec, part)
+    return io.BufferedReader(
+        Blocks(blocks if encoding is None else _decoded(path, encoding, blocks))
+    )
+
+
+def _plain(path: str) -> Generator[bytes]:
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _decompressed(path: str, codec: str, part: int) -> Generator[bytes]:
+    """What a compressed file holds, as far as it is not suspiciously more than the file."""
+    size = os.path.getsize(path)
+    left = most = most_bytes(size) // part
+    with pa.CompressedInputStream(path, codec) as file:
+        while block := file.read_buffer(_BLOCK).to_pybytes():  # read() leaks on damage
+            left -= len(block)
+            if left < 0:
+                raise GraphError(
+                    f"{path}: {size} compressed bytes hold more than {most >> 20} MiB: decompress "
+                    "the file first if that is meant"
+                )
+            yield block
 
 
 def not_decoded(path: str, line: int, encoding: str) -> GraphError:
     """The error for bytes that are not text in this encoding."""
     return GraphError(
         f"{path}, line {line}: not {encoding}: name the encoding of the file, for example "
-        "encoding='latin-1' "
-        "(--encoding latin-1), or convert it to UTF-8"
+        "encoding='latin-1' (--encoding latin-1), or convert it to UTF-8"
     )
 
 
-def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Generator[bytes]:
     """Text in some encoding, as UTF-8."""
     try:
         " ".encode(encoding)  # which also refuses what is no encoding of text
@@ -85,9 +99,7 @@ def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[byte
     for block in chain(blocks, [b""]):
         try:
             text = decoder.decode(block, final=not block).encode()
-        except (
-            UnicodeError
-        ) as error:  # of a decoder, or half a character, which UTF-8 does not have
+        except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 has not
             before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
             raise not_decoded(path, line + before.count(b"\n"), encoding) from None
         line += text.count(b"\n")
@@ -95,24 +107,12 @@ def _decoded(path: str, encoding: str, blocks: Iterator[bytes]) -> Iterator[byte
             yield text
 
 
-def _limited(path: str, size: int, most: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """What a compressed file of ``size`` bytes holds, as far as it is not suspiciously more than
-    the file.
-    """
-    left = most
-    for block in blocks:
-        left -= len(block)
-        if left < 0:
-            raise GraphError(
-                f"{path}: {size} compressed bytes hold more than {most >> 20} MiB: decompress the "
-                "file first if that "
-                "is meant"
-            )
-        yield block
-
-
 def raw_lines(path: str, encoding: str | None = None) -> Iterator[bytes]:
-    """The lines of a file, decompressed and in UTF-8, up to one that is too long."""
+    """The lines of a file, decompressed and in UTF-8; `GraphError` at one that is too long."""
     with open_bytes(path, encoding) as stream:
-        while 0 < len(line := stream.readline(LINE + 1)) <= LINE:
+        while line := stream.readline(LINE + 1):
+            if len(line) > LINE:
+                raise GraphError(
+                    f"{path}: a line is longer than {LINE >> 20} MiB: not an edge list"
+                )
             yield line

@@ -1,6 +1,5 @@
 """Layers, losses and decoders as modules, for models of your own."""
 
-from ..objective import SampleSizes
 from .decoders import ClassDecoder, LinkDecoder
 from .embedding import ManifoldEmbedding
 from .graph import PseudoGraphConv, normalized_edges
@@ -15,7 +14,6 @@ __all__ = [
     "PseudoGraphConv",
     "PseudoLinear",
     "RankingLoss",
-    "SampleSizes",
     "normalized_edges",
     "quotient_dist",
     "representative",

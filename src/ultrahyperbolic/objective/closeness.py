@@ -88,11 +88,6 @@ def sizes_of(n: int) -> tuple[int, int, int]:
     return min(n, 2 * many), many, many // _TIMES
 
 
-def closeness_bytes(n: int) -> int:
-    """Memory that the term takes."""
-    return 8 * n * (sizes_of(n)[1] + 16)
-
-
 def closeness_loss(
     closeness: Closeness,
     points: Tensor,

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self, get_args
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..checks import check_choice, check_positive
+from ..checks import check_positive
 from ..graph import Graph
 from ..graph.heights import heights as heights_of
 from ..lazy import Tensor, torch
-from ..options import Scope as Scope
 
 PairFunction = Callable[["Tensor", "Tensor"], "Tensor"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 # Beyond this many nodes no array of all pairs is made.
 MAX_NODES = 10_000
@@ -110,24 +108,6 @@ class RankedPairs:
         return offsets.astype(np.int64), np.ascontiguousarray(edges[order, 1])
 
     @cached_property
-    def incidence(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The edges of every node, weakest first, so that each stands at both its ends.
-
-        Offsets [n + 1], where the edges of a node begin; their numbers [2m]; where the class of
-        each begins [2m]; and where an edge stands at its first end and at its second [m, 2].
-        """
-        m = self.n_edges
-        nodes, numbers = self.edges.T.reshape(-1), np.tile(np.arange(m), 2)
-        order = np.lexsort((numbers, nodes))
-        # Of a node and a class, in the order of the list.
-        key = nodes[order] * (m + 1) + self.weaker[numbers[order]]
-        places = np.empty(2 * m, dtype=np.int64)
-        places[order] = np.arange(2 * m)
-        offsets = np.searchsorted(nodes[order], np.arange(self.n_nodes + 1)).astype(np.int64)
-        starts = np.searchsorted(key, key, side="left").astype(np.int64)
-        return offsets, numbers[order], starts, np.ascontiguousarray(places.reshape(2, m).T)
-
-    @cached_property
     def nonedges(self) -> Ints:
         """[non-edges, 2], for graphs small enough to list them."""
         if self.n_nodes > MAX_NODES:
@@ -142,8 +122,6 @@ class RankedPairs:
 class Tables(NamedTuple):
     """The pairs of a graph as index tensors on a device: what the loss of distances looks up."""
 
-    most: int
-    """How many edges the node of most edges has."""
     silent: int
     """How many of the first edges have no term; with every pair tied, the weakest class has
     none.
@@ -154,26 +132,19 @@ class Tables(NamedTuple):
     """[m] how many edges are weaker."""
     nonedges: Tensor
     """[pairs - m, 2]"""
-    offsets: Tensor
-    """[n + 1] where the edges of each node begin."""
-    numbers: Tensor
-    """[2m] the edges of every node."""
-    starts: Tensor
-    """[2m] where the class of an edge begins among those of its node."""
-    places: Tensor
-    """[m, 2] where an edge stands."""
-    nodes: Tensor
-    """[2m] whose edge it is."""
+    heights: Tensor | None
+    """[n] of a directed graph."""
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Self:
         """The tables of a graph small enough to list all pairs."""
-        degrees = np.diff(pairs.incidence[0])
-        nodes = np.repeat(np.arange(pairs.n_nodes), degrees)
-        arrays = pairs.edges, pairs.weaker, pairs.nonedges, *pairs.incidence, nodes
-        tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
+        edges, weaker, nonedges = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(device)
+            for array in (pairs.edges, pairs.weaker, pairs.nonedges)
+        )
         silent = pairs.silent if pairs.n_nonedges else np.count_nonzero(pairs.weaker == 0)
-        return cls(int(degrees.max(initial=0)), int(silent), *tensors)
+        heights = None if pairs.heights is None else torch.from_numpy(pairs.heights).to(device)
+        return cls(int(silent), edges, weaker, nonedges, heights)
 
 
 class ExactLoss:
@@ -185,9 +156,6 @@ class ExactLoss:
     capacity class alone, so one cumulative log-sum-exp over the edges, weakest first and starting
     from the non-edges, gives them all: O(pairs + edges), with no loop over classes.
 
-    With scope "node" an edge is compared with the weaker pairs of its two ends alone: the same,
-    with a cumulative log-sum-exp for every node.
-
     Parameters
     ----------
     graph : Graph or RankedPairs
@@ -196,8 +164,6 @@ class ExactLoss:
         Points [..., d] and points [..., d] to [...], as ``manifold.dissimilarity``.
     temperature : float
         τ > 0.
-    scope : "graph" or "node"
-        Compare an edge with all weaker pairs of the graph, or with those of its two ends.
     """
 
     def __init__(
@@ -205,14 +171,10 @@ class ExactLoss:
         graph: Graph | RankedPairs,
         dissimilarity: PairFunction,
         temperature: float,
-        *,
-        scope: Scope = "graph",
     ) -> None:
         check_positive("temperature", temperature)
         self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
         self.dissimilarity, self.temperature = dissimilarity, temperature
-        check_choice("scope", scope, SCOPES)
-        self.scope = scope
         self._on: dict[torch.device, Tables] = {}
 
     def __call__(
@@ -234,39 +196,51 @@ class ExactLoss:
         ``spring`` is κ, they are more by κ (h_i - h_j - 1)²; a pair of which neither direction is a
         tie stands for both: what it adds to sums of exponentials is what both add.
         """
-        if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
-            raise ValueError(
-                f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}"
-            )
+        check_points(points, self.pairs.n_nodes)
         tables = self.tables(points.device)
-        ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
-        edges, nonedges = (self.dissimilarity(points[i], points[j]) for i, j in ends)
-        if offsets is not None:
-            edges, nonedges = (
-                d - (offsets[i] + offsets[j])
-                for d, (i, j) in zip((edges, nonedges), ends, strict=True)
-            )
-        if self.pairs.heights is not None:
-            heights = torch.from_numpy(self.pairs.heights).to(points)
-            steps, gaps = (heights[i] - heights[j] for i, j in ends)
-            edges = edges + stretched(steps, spring)
-            nonedges = nonedges + both_stretched(gaps, spring, self.temperature)
-        return edges, nonedges
-
-    def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
-        """The loss from the distances of `distances`; ``which`` selects non-edges if not all are
-        given.
-        """
-        tables = self.tables(edges.device)
-        return loss_of_distances(
-            tables, edges, nonedges, self.temperature, scope=self.scope, which=which
+        return distances_of(
+            tables, points, self.dissimilarity, self.temperature, offsets=offsets, spring=spring
         )
+
+    def of_distances(self, edges: Tensor, nonedges: Tensor) -> Tensor:
+        """The loss from the distances of `distances`, or of some of the non-edges."""
+        return loss_of_distances(self.tables(edges.device), edges, nonedges, self.temperature)
 
     def tables(self, device: torch.device) -> Tables:
         """The pairs on a device, listed once."""
         if device not in self._on:
             self._on[device] = Tables.of(self.pairs, device)
         return self._on[device]
+
+
+def check_points(points: Tensor, n_nodes: int) -> None:
+    """Raise ``ValueError`` unless there is a point [d] for each node."""
+    if points.dim() != 2 or points.shape[0] != n_nodes:
+        raise ValueError(f"points must be [{n_nodes}, d], got shape {tuple(points.shape)}")
+
+
+def distances_of(
+    tables: Tables,
+    points: Tensor,
+    dissimilarity: PairFunction,
+    temperature: float,
+    *,
+    offsets: Tensor | None = None,
+    spring: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """`ExactLoss.distances` of points [n, d]."""
+    ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
+    edges, nonedges = (dissimilarity(points[i], points[j]) for i, j in ends)
+    if offsets is not None:
+        edges, nonedges = (
+            d - (offsets[i] + offsets[j]) for d, (i, j) in zip((edges, nonedges), ends, strict=True)
+        )
+    if tables.heights is not None:
+        heights = tables.heights.to(points)
+        steps, gaps = (heights[i] - heights[j] for i, j in ends)
+        edges = edges + stretched(steps, spring)
+        nonedges = nonedges + both_stretched(gaps, spring, temperature)
+    return edges, nonedges
 
 
 def stretched(steps: Tensor, spring: float) -> Tensor:
@@ -286,48 +260,13 @@ def both_stretched(steps: Tensor, spring: float, temperature: float) -> Tensor:
 
 
 def loss_of_distances(
-    tables: Tables,
-    edges: Tensor,
-    nonedges: Tensor,
-    temperature: float,
-    *,
-    scope: Scope,
-    which: Tensor | None = None,
+    tables: Tables, edges: Tensor, nonedges: Tensor, temperature: float
 ) -> Tensor:
-    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of a selection
-    ``which`` of these.
-    """
+    """Eq. 17 from the distances of the edges [m] and of the other pairs."""
     scores, rest = -edges / temperature, -nonedges / temperature
-    if scope == "node":
-        return _of_nodes(tables, scores, rest, which)
-    start = (
-        torch.logsumexp(rest, 0, keepdim=True)
-        if len(tables.nonedges)
-        else rest.new_full((1,), NOTHING)
-    )
+    start = torch.logsumexp(rest, 0, keepdim=True) if len(rest) else rest.new_full((1,), NOTHING)
     cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
     return _softplus(cumulative[tables.weaker] - scores)[tables.silent :].sum()
-
-
-def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:
-    """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ
-    of all.
-    """
-    node, ends, n = tables.nodes, tables.nonedges, len(tables.offsets) - 1
-    # [n] the log-sum-exp over the non-edges of each node, each of which stands at both its ends.
-    both_ends, owners = rest.repeat(2), (ends if which is None else ends[which]).T.reshape(-1)
-    most = rest.new_full((n,), NOTHING).scatter_reduce(0, owners, both_ends.detach(), "amax")
-    total = rest.new_zeros(n).index_add(0, owners, torch.exp(both_ends - most[owners]))
-    some = total > 0.0
-    sums = torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
-    # A row for each node: its non-edges, then its edges.
-    column = torch.arange(len(node), device=scores.device) - tables.offsets[node]
-    table = scores.new_full((n, tables.most + 1), NOTHING)
-    table = table.index_put((node, column + 1), scores[tables.numbers])
-    table = torch.cat((sums[:, None], table[:, 1:]), 1)
-    below = torch.logcumsumexp(table, 1)[node, tables.starts - tables.offsets[node]]
-    both = torch.logaddexp(below[tables.places[:, 0]], below[tables.places[:, 1]])
-    return _softplus(both - scores).sum()
 
 
 def _softplus(excess: Tensor) -> Tensor:

@@ -1,11 +1,9 @@
-"""One step of many parameters: small ones together, and learned curvatures with their points."""
+"""One step of a parameter, and learned curvatures with their points."""
 
-from collections import defaultdict
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping
 from types import EllipsisType
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from ..geometry import Manifold
@@ -13,78 +11,45 @@ from .descent import DescentSettings, DescentState, descent_step
 
 Group = dict[str, Any]  # a parameter group as torch has it
 States = MutableMapping[Tensor, Group]  # what torch keeps for each parameter
-# Parameters with at most this many numbers are joined: copying them costs less than a step of its
-# own.
-_SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
 
 
 class Stepped(NamedTuple):
-    """Parameters [..., d] that were moved together."""
+    """A parameter [..., d] that was moved."""
 
-    params: list[Tensor]
+    param: Tensor
     finite: Tensor
-    """Whether each of their rows [..., 1] had a finite step."""
+    """Whether each of its rows [..., 1] had a finite step."""
 
 
-def step_points(
-    params: Sequence[Tensor], states: States, settings: DescentSettings
-) -> list[Stepped]:
-    """One descent step for parameters [..., d] of one manifold and settings; small ones are moved
-    together.
+def step_points(param: Tensor, states: States, settings: DescentSettings) -> Stepped:
+    """One descent step for the points of a parameter [..., d]; of a sparse gradient, for its
+    rows.
     """
-    together: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
-    for param in params:
-        gradient, stored = param.grad, states[param]
-        assert gradient is not None
-        apart = gradient.is_sparse or param.numel() > _SMALL or isinstance(settings.lr, Tensor)
-        carries = tuple(name in stored for name in _MOMENTS)
-        key = (param,) if apart else (param.dtype, param.device, stored.get("step", 0), *carries)
-        together[key].append(param)
-    return [_step(bucket, states, settings) for bucket in together.values()]
+    gradient, rows = _rows(param)
+    stored = states[param]
 
-
-def _step(params: list[Tensor], states: States, settings: DescentSettings) -> Stepped:
-    """The rows of several as one table: every row moves by itself, so the result is that of single
-    steps.
-    """
-    found, stored = [_rows(param) for param in params], [states[param] for param in params]
-    sizes = [gradient.numel() // gradient.shape[-1] for gradient, _ in found]
-
-    def joined(tensors: Iterable[Tensor]) -> Tensor:
-        """One table, coordinate by coordinate in memory: there sums over a few coordinates take a
-        tenth of the time.
-        """
-        parts = [tensor.reshape(-1, tensor.shape[-1]).t() for tensor in tensors]
-        return (parts[0].contiguous() if len(parts) == 1 else torch.cat(parts, dim=1)).t()
-
-    def of_rows(tensors: Iterable[Tensor]) -> Tensor:
-        return joined(tensor[rows] for tensor, (_, rows) in zip(tensors, found, strict=True))
-
-    def share_out(table: Tensor, targets: Iterable[Tensor]) -> None:
-        for target, part, (gradient, rows) in zip(
-            targets, torch.split(table, sizes), found, strict=True
-        ):
-            target[rows] = part.reshape(*gradient.shape[:-1], part.shape[-1])
-
-    moments = {
-        name: of_rows(own[name] for own in stored) if name in stored[0] else None
-        for name in _MOMENTS
-    }
-    state = DescentState(stored[0].get("step", 0), **moments)
-    gradient = joined(gradient for gradient, _ in found)
-    moved, state = descent_step(of_rows(params), gradient, state, settings)
-    share_out(moved, params)
-    for own in stored:
-        own["step"] = state.iteration
+    moments = {name: _by_coordinates(stored[name][rows]) for name in _MOMENTS if name in stored}
+    before = DescentState(stored.get("step", 0), **moments)
+    moved, state = descent_step(
+        _by_coordinates(param[rows]), _by_coordinates(gradient), before, settings
+    )
+    param[rows] = moved
+    stored["step"] = state.iteration
     for name in _MOMENTS:
         if (moment := getattr(state, name)) is not None:
-            for param, own in zip(params, stored, strict=True):
-                if name not in own:
-                    own[name] = param.new_zeros(*param.shape[:-1], moment.shape[-1])
-            share_out(moment, (own[name] for own in stored))
+            if name not in stored:
+                stored[name] = param.new_zeros(*param.shape[:-1], moment.shape[-1])
+            stored[name][rows] = moment
     assert state.finite is not None  # a step says so
-    return Stepped(params, state.finite)
+    return Stepped(param, state.finite)
+
+
+def _by_coordinates(rows: Tensor) -> Tensor:
+    """Rows [..., d], coordinate by coordinate in memory: there sums over a few coordinates take a
+    tenth of the time.
+    """
+    return rows.reshape(-1, rows.shape[-1]).t().contiguous().t().view(rows.shape)
 
 
 def _rows(param: Tensor) -> tuple[Tensor, EllipsisType | Tensor]:

@@ -104,20 +104,17 @@ class ManifoldOptimizer(Optimizer, ABC):
         stepped: list[Stepped] = []
         plains: list[dict[Tensor, Tensor]] = []
         for group in self.param_groups:
-            points: dict[int, tuple[Manifold, list[Tensor]]] = {}
             plain: dict[Tensor, Tensor] = {}
             for param in group["params"]:
                 manifold = _manifold(param, group)
                 if manifold is not None and param.grad is not None:
-                    points.setdefault(id(manifold), (manifold, []))[1].append(param)
+                    stepped.append(step_points(param, self.state, self._settings(group, manifold)))
                 elif manifold is None and (slope := slopes.get(param)) is not None:
                     plain[param] = (
                         slope if param.grad is None else param.grad + slope.to(param.grad)
                     )
                 elif manifold is None and param.grad is not None:
                     plain[param] = param.grad
-            for manifold, params in points.values():
-                stepped += step_points(params, self.state, self._settings(group, manifold))
             plains.append(plain)
         self._require_finite(stepped, plains)
         for group, plain in zip(self.param_groups, plains, strict=True):
@@ -157,15 +154,7 @@ class ManifoldOptimizer(Optimizer, ABC):
                     raise FloatingPointError(
                         f"{check.reason}; the parameter has shape {tuple(param.shape)}"
                     )
-        step = next(step for step in stepped if not step.finite.all())
-        over = step.params[0]
-        if len(step.params) > 1:
-            parts = torch.split(
-                step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params]
-            )
-            over = next(
-                param for param, part in zip(step.params, parts, strict=True) if not part.all()
-            )
+        over = next(step.param for step in stepped if not step.finite.all())
         name = next(name for name, param in named if param is over)
         raise FloatingPointError(
             f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is "
@@ -184,11 +173,7 @@ class ManifoldOptimizer(Optimizer, ABC):
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
-        # What Adam wrote before it had a choice was along χ, and nothing decayed.
-        groups = [
-            {"direction": "descent", "weight_decay": 0.0, **group}
-            for group in state_dict["param_groups"]
-        ]
+        groups = [dict(group) for group in state_dict["param_groups"]]
         for index, (group, own) in enumerate(zip(groups, self.param_groups, strict=False)):
             labels = group.pop("geometry", None), *group.pop("geometries", [])
             for saved, found in zip(labels, _labels(own), strict=False):
@@ -200,18 +185,6 @@ class ManifoldOptimizer(Optimizer, ABC):
         super().load_state_dict({**state_dict, "param_groups": groups})
         for group, manifold in zip(self.param_groups, manifolds, strict=True):
             group["manifold"] = manifold
-            self._drop_old_moments(group)
-
-    def _drop_old_moments(self, group: Group) -> None:
-        """Start moments of version 0.2 anew: squares of coordinates, with which tangent vectors
-        would not stay so.
-        """
-        for param in group["params"]:
-            manifold, second = _manifold(param, group), self.state[param].get("second_moment")
-            if manifold is not None and second is not None:
-                point = param.detach()
-                if second.shape != manifold.component_sqnorm(point, point).shape:
-                    self.state[param] = {}
 
 
 def _of(group: Group, *names: str) -> Group:

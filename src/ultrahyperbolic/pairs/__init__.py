@@ -1,38 +1,26 @@
-"""One pass over all pairs of points, with small reducers: sums, neighbours, counts."""
+"""One pass over all pairs of points: sums, neighbours and counts."""
 
 from .dispatch import (
     Points,
     distances_from,
     lengths_of,
     measured_from,
-    nearest,
-    neighbor_counts,
-    nonedge_counts,
-    pair_distances,
-    row_statistics,
-    row_sums,
     rows_of,
     tensor_of,
     usable_threads,
 )
-from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
+from .statistics import Backend, PassOptions, RowArrays, check_k, popularity_array
 
 __all__ = [
     "Backend",
-    "Nearest",
-    "NeighborCounts",
     "PassOptions",
     "Points",
-    "RowStatistics",
+    "RowArrays",
+    "check_k",
     "distances_from",
     "lengths_of",
     "measured_from",
-    "nearest",
-    "neighbor_counts",
-    "nonedge_counts",
-    "pair_distances",
-    "row_statistics",
-    "row_sums",
+    "popularity_array",
     "rows_of",
     "tensor_of",
     "usable_threads",

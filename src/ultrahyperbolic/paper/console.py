@@ -52,16 +52,11 @@ def progress(
 
 
 def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]:
-    """Write a figure as PNG, PDF (matplotlib) and HTML (plotly); ``draw`` takes ``library``.
-    Returns the names.
-    """
+    """Write a figure as PNG and PDF. Returns the names of the files."""
     from .. import plot
 
-    names = []
-    for library, suffixes in (("matplotlib", ("png", "pdf")), ("plotly", ("html",))):
-        figure = draw(library=library)
-        names += [plot.save(figure, folder / f"{name}.{suffix}").name for suffix in suffixes]
-    return names
+    figure = draw()
+    return [plot.save(figure, folder / f"{name}.{suffix}").name for suffix in ("png", "pdf")]
 
 
 Value = tuple[float, float | None]

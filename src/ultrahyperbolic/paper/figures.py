@@ -2,11 +2,14 @@
 and its losses.
 """
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 
 from .. import plot
 from ..checks import check_count
@@ -14,16 +17,8 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..geometry import Geometry, PseudoHyperboloid
 from ..graph import Graph
-from ..plot.pieces import (
-    DIRECTIONS,
-    LEVELS,
-    VECTOR,
-    Drawing,
-    hierarchy_drawing,
-    kind_of,
-    level_surface,
-    losses_drawing,
-)
+from ..plot.flat import draw_hierarchy, draw_losses, panels
+from ..plot.scenes import DIRECTIONS, LEVELS, VECTOR, kind_of, level_surface
 from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
@@ -165,8 +160,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
             f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL
         ]
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
-    panels = _panels(curves, count)
-    names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
+    names = write_figure("figure3", output, lambda: panels(_drawings(curves, count)))
     finish(lines, output, names, "figure3.md", quiet=quiet)
     return figures
 
@@ -206,22 +200,23 @@ def _is_ordered(embedding: Embedding) -> bool:
     return embedding.record.result is not None and embedding.record.result.ordered_at is not None
 
 
-def _panels(curves: dict[str, list[Embedding]], count: int) -> list[Drawing]:
+def _drawings(curves: dict[str, list[Embedding]], count: int) -> list[Callable[[Axes], None]]:
     """The club by rank, and the loss of the first seed: both optimisers in ten dimensions, and
     clipped in fewer.
     """
     (club,) = embed_many(karate(), [configured(WARM, p=3, q=1)])
-    panels = [hierarchy_drawing(club, title="karate club, height by rank of δ on Q^{3,1}")]
+    title = "karate club, height by rank of δ on Q^{3,1}"
+    drawings: list[Callable[[Axes], None]] = [partial(draw_hierarchy, embedding=club, title=title)]
     for key, title in (("chi_paper", "χ (Section 4.2)"), ("phi_paper", "φ (Section 4.1)")):
         runs = {
             f"q + 1 = {q + 1}, p = {p}": curves[key][k * count]
             for k, (p, q) in enumerate(SIGNATURES)
         }
-        panels.append(losses_drawing(runs, f"loss of Eq. 17, d = 10, {title}"))
+        drawings.append(partial(draw_losses, runs=runs, title=f"loss of Eq. 17, d = 10, {title}"))
     ways = {"chi_clipped": "χ", "phi_clipped": "φ", "signed_clipped": "∓Df"}
     clipped = {
         f"Q^{{{p},{q}}}, {way}": curves[key][k * count]
         for key, way in ways.items()
         for k, (p, q) in enumerate(SMALL, start=len(SIGNATURES))
     }
-    return [*panels, losses_drawing(clipped, "loss of Eq. 17, clipped steps")]
+    return [*drawings, partial(draw_losses, runs=clipped, title="loss of Eq. 17, clipped steps")]

@@ -1,84 +1,27 @@
-"""Figures for notebooks and files. They are matplotlib or plotly objects; nothing opens a window.
+"""Figures for notebooks and files, drawn by matplotlib; nothing opens a window.
 
 >>> from ultrahyperbolic import plot
->>> type(plot.geodesics(library="matplotlib")).__mro__[1].__module__
+>>> type(plot.figure2()).__mro__[1].__module__
 'matplotlib.figure'
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from ..embedding import Embedding
 from ..files import replace_file
 from ..graph import Graph
 from ..graph.errors import need
-from . import pieces
+from .layout import plane
 from .maps import COMMUNITIES
-from .pieces import Drawing, hierarchy_drawing, losses_drawing, map_drawing, plane
 
-Library = Literal["plotly", "matplotlib"]
-Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
-SUFFIXES = (".png", ".pdf", ".svg", ".html")
+SUFFIXES = (".png", ".pdf", ".svg")
+Figure = Any  # of matplotlib, which is imported when something is drawn
 
-__all__ = [
-    "exp_log",
-    "family",
-    "figure2",
-    "geodesics",
-    "hierarchy",
-    "losses",
-    "map",
-    "plane",
-    "plot_map",
-    "save",
-]
-
-
-def family(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
-    """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and
-    one of each kind.
-    """
-    return _library(library).scenes(pieces.family(beta), columns=[1.3, 0.9, 0.9, 0.9])
-
-
-def geodesics(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
-    """Figure 2, left: the three kinds of geodesic of Q^{1,1}_β (Eq. 5)."""
-    return _library(library).scenes(pieces.geodesics(beta))
-
-
-def exp_log(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
-    """Figure 2, right: exp and log with the tangent plane, and what no geodesic from x reaches."""
-    return _library(library).scenes(pieces.exp_log(beta))
-
-
-def figure2(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
-    """Figure 2, both halves."""
-    return _library(library).scenes(
-        [*pieces.geodesics(beta), *pieces.exp_log(beta)], columns=[1.2, 1.2]
-    )
-
-
-def hierarchy(
-    embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly"
-) -> Drawn:
-    """Figure 3, left: nodes by rank, the top of the hierarchy above, with the ties of the graph."""
-    return draw([hierarchy_drawing(embedding, graph)], library=library)
-
-
-def losses(
-    runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly"
-) -> Drawn:
-    """Figure 3, right: the loss of trainings over their iterations, by name."""
-    return draw([losses_drawing(runs, title)], library=library)
-
-
-def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
-    """Nodes in the plane (see `plane`); more central ones are larger."""
-    return draw([map_drawing(embedding, graph)], library=library)
+__all__ = ["family", "figure2", "hierarchy", "losses", "plane", "plot_map", "save"]
 
 
 def plot_map(
@@ -90,8 +33,8 @@ def plot_map(
     size: tuple[float, float] = (9.0, 6.0),
     title: str = "",
     theme: Literal["light", "dark"] = "light",
-) -> Drawn:
-    """The map that the report shows first, as a still picture with names: a matplotlib figure.
+) -> Figure:
+    """The map that the report shows first, as a still picture with names.
 
     Parameters
     ----------
@@ -110,39 +53,50 @@ def plot_map(
     """
     if theme not in ("light", "dark"):
         raise ValueError(f"theme must be 'light' or 'dark', got {theme!r}")
-    options = {"colour": colour, "names": names, "size": size, "title": title, "theme": theme}
-    return _library("matplotlib").draw_map(embedding, graph, **options)
+    return _drawn_by("flat").draw_map(
+        embedding, graph, colour=colour, names=names, size=size, title=title, theme=theme
+    )
 
 
-def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Drawn:
-    """Flat panels side by side."""
-    return _library(library).drawings(panels)
+def hierarchy(embedding: Embedding, graph: Graph | None = None) -> Figure:
+    """Figure 3, left: nodes by rank, the top of the hierarchy above, with the ties of the graph."""
+    flat = _drawn_by("flat")
+    return flat.panels([lambda axis: flat.draw_hierarchy(axis, embedding, graph)])
 
 
-def save(figure: Drawn, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:
-    """Write a figure by the suffix of its name: PNG, PDF and SVG by matplotlib, HTML by plotly.
+def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17") -> Figure:
+    """Figure 3, right: the loss of trainings over their iterations, by name."""
+    flat = _drawn_by("flat")
+    return flat.panels([lambda axis: flat.draw_losses(axis, runs, title)])
 
-    An HTML file holds all it needs and works without a network.
+
+def family(*, beta: float = -1.0) -> Figure:
+    """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and
+    one of each kind.
     """
+    scenes = _drawn_by("scenes")
+    return scenes.draw(scenes.family(beta), widths=[1.3, 0.9, 0.9, 0.9])
+
+
+def figure2(*, beta: float = -1.0) -> Figure:
+    """Figure 2: the three kinds of geodesic of Q^{1,1}_β (Eq. 5); exp and log with the tangent
+    plane, and what no geodesic from x reaches.
+    """
+    scenes = _drawn_by("scenes")
+    return scenes.draw([scenes.geodesics(beta), scenes.exp_log(beta)], widths=[1.2, 1.2])
+
+
+def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:
+    """Write a figure as PNG, PDF or SVG, by the suffix of the name."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{target}: figures are written as {', '.join(SUFFIXES)}")
-    if hasattr(figure, "write_html") != (suffix == ".html"):
-        library = "plotly" if suffix == ".html" else "matplotlib"
-        raise ValueError(
-            f"{target}: {suffix} is written of a figure of {library}: draw it with "
-            f"library={library!r}"
-        )
-    if suffix == ".html":
-        replace_file(target, figure.to_html(include_plotlyjs=True, full_html=True))
-    else:
-        replace_file(target, _library("matplotlib").written(figure, suffix.removeprefix("."), dpi))
+    replace_file(target, _drawn_by("files").written(figure, suffix.removeprefix("."), dpi))
     return target
 
 
-def _library(name: Library) -> ModuleType:
-    if name not in ("plotly", "matplotlib"):
-        raise ValueError(f"library must be 'plotly' or 'matplotlib', got {name!r}")
-    need(name, "drawing")
-    return import_module(f".on_{name}", __name__)
+def _drawn_by(module: str) -> Any:
+    """A module of this room that imports matplotlib."""
+    need("matplotlib", "drawing")
+    return import_module(f".{module}", __name__)

@@ -17,9 +17,8 @@ _RING = [(float(np.cos(turn)), float(np.sin(turn))) for turn in 2 * np.pi * np.a
 _WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
 _FIRST = 25  # this many names may cover a small dot
 _FARTHEST = 220.0  # points that a name may stand away from its node
+_LINE = {"arrowstyle": "-", "lw": 0.6, "alpha": 0.6, "shrinkA": 0.0, "shrinkB": 0.0}
 _SIZES = (7.5, 9.5)  # of a name in points, and of an important one
-_IN_DOT = 0.42  # the size of a text within a dot, as a part of its diameter
-_MOST_IN_DOT = 3  # characters within a dot
 
 
 class Name(NamedTuple):
@@ -76,16 +75,6 @@ def place_names(
     return found
 
 
-def fit_into_dots(texts: list[str], points: Floats, radii: Floats) -> bool:
-    """Whether each text fits into its dot and no other dot touches it."""
-    for node, text in enumerate(texts):
-        extent = _extent(text, 2.0 * _IN_DOT * radii[node])
-        low, high = points[node] - extent / 2.0, points[node] + extent / 2.0
-        if len(text) > _MOST_IN_DOT or _covers(low, high, points, radii, node).any():
-            return False
-    return True
-
-
 def _extent(text: str, size: float, *, bold: bool = False) -> Floats:
     if not text.strip():
         return np.array([size, size])
@@ -108,21 +97,13 @@ def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: 
     corner of the axes.
     """
     for name in placed:
-        line = {
-            "arrowstyle": "-",
-            "color": ink,
-            "lw": 0.6,
-            "alpha": 0.6,
-            "shrinkA": 0.0,
-            "shrinkB": 0.0,
-        }
         axis.annotate(
             plain(name.text),
             tuple(points[name.node]),
             tuple(name.middle),
             "axes points",
             "axes points",
-            arrowprops=line if name.led else None,
+            arrowprops=_LINE | {"color": ink} if name.led else None,
             ha="center",
             va="center",
             color=ink,
@@ -130,24 +111,6 @@ def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: 
             fontsize=_SIZES[name.important],
             fontweight="bold" if name.important else "normal",
             path_effects=[withStroke(linewidth=2.2, foreground=paper, alpha=0.85)],
-        )
-
-
-def draw_into_dots(
-    axis: Axes, texts: list[str], points: Floats, radii: Floats, colours: Floats
-) -> None:
-    """Texts in the middle of their dots, which have these colours [n, 4]."""
-    dark = colours[:, :3] @ (0.299, 0.587, 0.114) < 0.55
-    for text, place, radius, is_dark in zip(texts, points, radii, dark, strict=True):
-        axis.annotate(
-            plain(text),
-            tuple(place),
-            xycoords="axes points",
-            ha="center",
-            va="center",
-            zorder=3,
-            fontsize=2.0 * _IN_DOT * radius,
-            color="white" if is_dark else "black",
         )
 
 

@@ -19,6 +19,7 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..pairs import lengths_of, measured_from, rows_of
+from ..plot.layout import map_of
 from ..plot.maps import (
     PALETTE,
     REST,
@@ -28,10 +29,9 @@ from ..plot.maps import (
     columns,
     edges_among,
     labels_of,
-    map_of,
     names_of,
 )
-from .space import Distances, SpaceView, distances, in_space
+from .distances import Distances, distances
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
@@ -87,7 +87,6 @@ class Contents(NamedTuple):
     graph: Graph | None
     shown: ShownNodes
     edges: ShownEdges | None
-    space: SpaceView
     columns: list[Column]
     distances: Distances
     measures: dict[str, float]
@@ -101,7 +100,6 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         embedding = embedding.with_graph(graph)
     shown = choose_nodes(embedding.rank)
     edges = None if graph is None else choose_edges(graph, shown)
-    space = in_space(embedding.points, embedding.space)
     seen = distances(embedding.points, embedding.space, graph, embedding.popularity)
     places = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
@@ -114,10 +112,6 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "density": density(embedding, shown, places),
         "near": _near(embedding, graph, shown, called),
         "edges": None if edges is None or graph is None else _edges(embedding, graph, shown, edges),
-        "space": {
-            "axes": space.axes,
-            "points": [_rounded(column) for column in space.coordinates[shown.nodes].T],
-        },
         "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
@@ -126,7 +120,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         measures = evaluate(
             graph, embedding.points, embedding.space, popularity=embedding.popularity
         )
-    return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
+    return Contents(embedding, graph, shown, edges, found, seen, measures, called, data)
 
 
 def choose_nodes(rank: Ints) -> ShownNodes:

@@ -3,7 +3,7 @@ geometries.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
 import numpy as np
@@ -16,9 +16,7 @@ from .contents import Contents
 from .words import join_words, percent, short_name, table
 
 Row = Mapping[str, Json]
-# Columns of the comparison; narrow screens leave out those of _EXTRA.
-_MEASURES = {"mAP": "map", "tie order": "tie_order", "ρ": "spearman_all"}
-_EXTRA = (*_MEASURES, "seeds", "iterations")
+_EXTRA = ("mAP", "tie order", "iterations")  # columns that narrow screens leave out
 
 
 def tiles(contents: Contents) -> str:
@@ -63,7 +61,7 @@ def _long_ties(contents: Contents) -> str:
 
 def _tiles(
     measures: Mapping[str, float], chance: Mapping[str, float]
-) -> Iterable[tuple[str, str, str, str]]:
+) -> Iterator[tuple[str, str, str, str]]:
     """For each measure that is known: a title, a number, a sentence and details."""
     if "map" in measures:
         words = (
@@ -135,112 +133,60 @@ def by_chance(graph: Graph) -> dict[str, float]:
 
 
 def selection(found: Mapping[str, Json] | None) -> str:
-    """The section with the table of ``select``, also of earlier versions; nothing where it did not
-    run.
-    """
+    """The section with the table of ``select``; nothing where it did not run."""
     rows = None if found is None else found.get("rows")
     if found is None or not isinstance(rows, list):
         return ""
     known = [row for row in rows if isinstance(row, Mapping)]
-    columns = {head: cell for head, cell in _columns(found).items() if any(map(cell, known))}
+    winner, by_links = found.get("winner"), found.get("by") == "links"
+    cells: dict[str, Callable[[Row], str]] = {
+        "held-out accuracy" if by_links else "score": lambda row: _number(row.get("score"), ".4f"),
+        "mAP": lambda row: _number(row.get("map"), ".3f"),
+        "tie order": lambda row: _number(row.get("tie_order"), ".3f"),
+        "violated orders": lambda row: _share(row.get("violated_orders")),
+        "difference from the best": lambda row: _difference(row, winner),
+        "iterations": lambda row: _number(row.get("iterations"), ",.0f"),
+        "": lambda row: "dropped early" if row.get("kept") is False else "",
+    }
+    columns = {head: cell for head, cell in cells.items() if any(map(cell, known))}
     names = [_geometry(row.get("geometry", "")) for row in known]
-    won = [row.get("geometry") == found.get("winner") for row in known]
-    marked = [
-        f"<strong>{name}</strong> (chosen)" if first else name
-        for name, first in zip(names, won, strict=True)
-    ]
     lines = [
-        [name, *(cell(row) for cell in columns.values())]
-        for name, row in zip(marked, known, strict=True)
+        [
+            f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name,
+            *(cell(row) for cell in columns.values()),
+        ]
+        for name, row in zip(names, known, strict=True)
     ]
     extra = tuple(k for k, head in enumerate(columns, start=1) if head in _EXTRA)
+    scores = (
+        "Held-out accuracy: how often a tie that was hidden from training lies closer together "
+        "than an untied pair. Chance level is 0.5; 1 is best."
+        if by_links
+        else "The score is the mean of mAP and tie order (mAP alone where all weights are equal); "
+        "1 is best."
+    )
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Choosing the '
-        "geometry</h2>"
-        f"<p>{_words(found, known)}</p>"
-        f"{table('choices', ['geometry', *columns], lines, extra=extra)}"
-        f"<p>{_explained(found, known)}</p></section>"
+        f"geometry</h2><p>{_choice(found)}</p>"
+        f"{table('choices', ['geometry', *columns], lines, extra=extra)}<p>{scores}</p></section>"
     )
 
 
-def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
-    """The columns by title: a function from a row to its cell, empty if the row has no value."""
-    columns: dict[str, Callable[[Row], str]] = {}
-    if _scored(found):
-        goal = f" ({escape(str(found['goal']))})" if "goal" in found else ""  # of earlier versions
-        score = "held-out accuracy" if found.get("by") == "links" else f"score{goal}"
-        columns[score] = _cell("score", ".4f")
-        columns |= {head: _cell(key, ".3f") for head, key in _MEASURES.items()}
-    columns["violated orders"] = lambda row: _spread(row, "violated_orders")
-    if _scored(found):
-        columns["difference from the best"] = lambda row: _difference(row, found.get("winner"))
-    else:
-        columns["held-out errors"] = lambda row: _spread(row, "held_out")
-    columns |= {name: _cell(name, ",.0f") for name in ("seeds", "iterations")}
-    columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(
-        str(row.get("kept")), ""
-    )
-    return columns
-
-
-def _scored(found: Mapping[str, Json]) -> bool:
-    """Whether a score decided; earlier versions held out edges instead."""
-    return isinstance(found.get("by"), str)
-
-
-def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
+def _choice(found: Mapping[str, Json]) -> str:
     """The winner, the geometries within noise of it, and the prior."""
     winner = found.get("winner")
     words = [f"Chosen: {_geometry(winner)}."] if winner else []
     near = found.get("within_noise_of")
     others = [_geometry(name) for name in near if name != winner] if isinstance(near, list) else []
-    alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
-    if found.get("within_noise"):
-        several = "Within two standard errors of it across the seeds:"
-        told = "With one seed it cannot be distinguished from" if alone else several
-        words.append(f"{told} {join_words(others) or 'another'}.")
-    elif alone and _scored(found):
+    if others:
+        words.append(f"Within two standard errors of it across the seeds: {join_words(others)}.")
+    elif found.get("seeds") == 1:
         words.append("With one seed, differences may be noise.")
     prior = found.get("prior")
     if isinstance(prior, Mapping) and prior:
-        hints = ", ".join(
-            f"{_geometry(name)} {_number(value, '.3f')}" for name, value in prior.items()
-        )
-        words.append(f"Prior from the shape of the graph: {hints}.")
+        hints = (f"{_geometry(name)} {_number(value, '.3f')}" for name, value in prior.items())
+        words.append(f"Prior from the shape of the graph: {', '.join(hints)}.")
     return " ".join(words)
-
-
-def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
-    """What the columns mean."""
-    if not _scored(found):
-        return (
-            "Held-out errors: how often a tie that was hidden from training lies farther apart "
-            "than an untied pair. "
-            "For this and for violated orders, chance level is 50 % and 0 % is best."
-        )
-    usual = (
-        "The score is the mean of mAP and tie order (mAP alone where all weights are equal); 1 is "
-        "best."
-    )
-    said = {
-        "links": "Held-out accuracy: how often a tie that was hidden from training lies closer "
-        "together than an untied "
-        "pair. Chance level is 0.5; 1 is best.",
-        # The goals of earlier versions.
-        "neighbours": "The score is mAP; 1 is best.",
-        "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
-        "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
-        "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is "
-        "best.",
-    }
-    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), usual))
-    error = any(is_number(row.get("difference_error")) for row in rows)
-    over = ", mean over the seeds ± its standard error" if error else ""
-    return f"{what} Difference from the best: after the same number of iterations{over}."
-
-
-def _cell(key: str, form: str) -> Callable[[Row], str]:
-    return lambda row: _number(row.get(key), form)
 
 
 def _difference(row: Row, winner: Json) -> str:
@@ -250,13 +196,8 @@ def _difference(row: Row, winner: Json) -> str:
     return f"{mean:+.4f} ± {error:.4f}" if is_number(error) else f"{mean:+.4f}"
 
 
-def _spread(row: Row, key: str) -> str:
-    """A share with its spread over the seeds, in per cent."""
-    mean, spread = row.get(key), row.get(f"{key}_spread")
-    if not is_number(mean):
-        return ""
-    around = f" ± {100 * spread:.2f}" if is_number(spread) else ""
-    return f"{100 * mean:.2f}{around} %"
+def _share(value: Json) -> str:
+    return f"{100 * value:.2f} %" if is_number(value) else ""
 
 
 def _geometry(name: Json) -> str:

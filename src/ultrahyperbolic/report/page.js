@@ -261,20 +261,11 @@
     }, { passive: false });
   }
 
-  const nearestDot = (at, radius, [x, y]) => {
-    let found = -1, least = Infinity;
-    at.forEach((point, k) => {
-      const far = point ? Math.hypot(point[0] - x, point[1] - y) - radius(k) : Infinity;
-      if (far < 4 && far < least) [found, least] = [k, far];
-    });
-    return found;
-  };
-
-  // Where names stand, from where their nodes are: [k] → [x, y], and how large these are.
-  function settleNames(at, radius, frame, most) {
+  // Where the names of the map stand, from where the nodes are and how large these are: [k] → [x, y], and r.
+  function settleNames(at, radii, frame, most) {
     const seen = (k) => inside(at[k], frame);
-    const names = toName(most, seen).map(measured).map((name) => ({ ...name, x: at[name.k][0], y: at[name.k][1], r: radius(name.k) }));
-    const dots = at.map(([x, y], k) => ({ k, x, y, r: radius(k) })).filter(({ k }) => seen(k));
+    const names = toName(most, seen).map(measured).map((name) => ({ ...name, x: at[name.k][0], y: at[name.k][1], r: radii[name.k] }));
+    const dots = at.map(([x, y], k) => ({ k, x, y, r: radii[k] })).filter(({ k }) => seen(k));
     return placeNames(names, dots, frame).map((name) => ({ ...name, dx: name.x - at[name.k][0], dy: name.y - at[name.k][1] }));
   }
 
@@ -320,7 +311,6 @@
       const most = Math.max(...(nodes.strength ?? [1]), 1e-300), crowd = count > 1500 ? 0.42 : count > 600 ? 0.6 : count > 200 ? 0.8 : 1;
       const size = (narrow.matches ? 0.375 : 0.5) * crowd;
       this.radii = nodes.name.map((_, k) => size * (6 + (nodes.strength ? 20 * Math.sqrt(nodes.strength[k] / most) : 4)));
-      this.radius = (k) => this.radii[k];
     },
     // Standing upright where the picture is taller than wide: directions on a map mean nothing. By height they do.
     lay(width, height) {
@@ -337,8 +327,11 @@
       this.at = nodes.name.map((_, k) => [this.across(this.x[k]), this.up(this.y[k])]);
       this.canvas.style.touchAction = this.zoomed ? "none" : "pan-y";
     },
-    rename() { this.placed = settleNames(this.at, this.radius, this.frame, narrow.matches ? 22 : 60); },
-    hit(point) { return nearestDot(this.at, this.radius, point); },
+    rename() { this.placed = settleNames(this.at, this.radii, this.frame, narrow.matches ? 22 : 60); },
+    hit([x, y]) {
+      const far = this.at.map(([a, b], k) => Math.hypot(a - x, b - y) - this.radii[k]), least = Math.min(...far);
+      return least < 4 ? far.indexOf(least) : -1;
+    },
     hover(point) { const k = this.hit(point); if (k >= 0) showTip(k); else tip.hidden = true; },
     // Slightly bent, so that ties along one line are told apart.
     curve(e) {
@@ -352,8 +345,8 @@
       const heads = list.map((e, k) => [1, 2].filter((way) => edges.ways[e] & way).map((way) => {
         const [a, m, b] = way === 1 ? curves[k] : [...curves[k]].reverse(), end = edges.ends[2 * e + (way === 1 ? 1 : 0)];
         const long = Math.hypot(b[0] - m[0], b[1] - m[1]) || 1, [x, y] = [(b[0] - m[0]) / long, (b[1] - m[1]) / long];
-        if (Math.hypot(b[0] - a[0], b[1] - a[1]) < 2 * this.radius(end)) return "";
-        const tip = [b[0] - x * (this.radius(end) + 1), b[1] - y * (this.radius(end) + 1)], size = 4 + 1.5 * look.width;
+        if (Math.hypot(b[0] - a[0], b[1] - a[1]) < 2 * this.radii[end]) return "";
+        const tip = [b[0] - x * (this.radii[end] + 1), b[1] - y * (this.radii[end] + 1)], size = 4 + 1.5 * look.width;
         const back = [tip[0] - x * size, tip[1] - y * size], side = 0.45 * size;
         return line([tip, [back[0] - y * side, back[1] + x * side], [back[0] + y * side, back[1] - x * side]], "Z");
       }).join(""));
@@ -436,73 +429,6 @@
     follow(k) {
       const out = ([low, high], value) => value < low || value > high;
       if (this.zoomed && k >= 0 && (out(this.box.x, this.x[k]) || out(this.box.y, this.y[k]))) this.centre(k);
-    },
-  };
-
-  // --- the embedding in 3-D -----------------------------------------------------------------------------------
-
-  const spaceView = {
-    id: "space-plot", placed: [], eye: { round: 0.8, tilt: 0.42, away: 4.2 },
-    prepare() {
-      this.ends = data.space.points.map((values) => [Math.min(...values), Math.max(...values)]);
-      this.cube = data.space.points.map((values, a) => values.map((v) => (2 * (v - this.ends[a][0])) / (this.ends[a][1] - this.ends[a][0] || 1) - 1));
-      this.shown = data.space.axes.map((name) => name !== "");
-      this.dot = count > 800 ? 2 : 4;
-    },
-    lay(width, height) {
-      const { round, tilt, away } = this.eye, scale = 1.15 * Math.min(0.9 * width, height);
-      this.frame = { left: MARGIN, right: width - MARGIN, top: MARGIN, bottom: height - MARGIN };
-      // Seen from a place around the third axis: across, up, and how near.
-      this.see = ([x, y, z]) => {
-        const across = y * Math.cos(round) - x * Math.sin(round), along = x * Math.cos(round) + y * Math.sin(round);
-        const up = z * Math.cos(tilt) - along * Math.sin(tilt), near = along * Math.cos(tilt) + z * Math.sin(tilt);
-        const far = Math.max(away - near, 0.3);
-        return [width / 2 + (across * scale) / far, height / 2 - (up * scale) / far, far];
-      };
-      this.seen = nodes.name.map((_, k) => this.see(this.cube.map((axis, a) => (this.shown[a] ? axis[k] : -1))));
-      this.at = this.seen.map(([x, y]) => [x, y]);
-    },
-    radius(k) { return (spaceView.dot * spaceView.eye.away) / spaceView.seen[k][2]; },
-    rename() { this.placed = settleNames(this.at, this.radius, this.frame, TOP); },
-    hit(point) { return nearestDot(this.at, this.radius, point); },
-    hover(point) { const k = this.hit(point); if (k >= 0) showTip(k); else tip.hidden = true; },
-    axes(pen) {
-      const corner = (k) => [0, 1, 2].map((a) => (k >> a) & 1 ? 1 : -1);
-      for (const [a, name] of data.space.axes.entries()) {
-        if (!this.shown[a]) continue;
-        const others = [0, 1, 2].filter((b) => b !== a);
-        const sides = [0, 1, 2, 3, 4, 5, 6, 7].filter((k) => !((k >> a) & 1)).filter((k) => others.every((b) => this.shown[b] || !((k >> b) & 1)))
-          .map((k) => [corner(k), corner(k | (1 << a))].map((p) => this.see(p)));
-        for (const side of sides) pen.path(line(side), { stroke: colour("rule") });
-        // Its name and its ends stand at the lowest side, or for the third axis at the leftmost.
-        const middle = ([p, q]) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2], by = a === 2 ? (s) => -middle(s)[0] : (s) => middle(s)[1];
-        const side = sides.reduce((best, s) => (by(s) > by(best) ? s : best));
-        const [x, y] = middle(side), [dx, dy] = a === 2 ? [-6, 0] : [0, 16], anchor = a === 2 ? "end" : "middle";
-        const above = side[0][1] < side[1][1] ? side[0] : side[1];
-        if (a === 2) pen.text(Math.max(above[0], 48), above[1] - 14, name, { size: 12, color: colour("quiet") });
-        else pen.text(x + dx, y + dy, name, { size: 12, color: colour("quiet"), anchor });
-        side.forEach((p, end) => pen.text(p[0] * 0.94 + x * 0.06 + dx, p[1] * 0.94 + y * 0.06 + dy, Number(this.ends[a][end].toPrecision(2)).toString(), { size: 10, color: colour("quiet"), anchor }));
-      }
-    },
-    paint(pen) {
-      const order = [...this.seen.keys()].sort((a, b) => this.seen[b][2] - this.seen[a][2]), { away } = this.eye;
-      this.axes(pen);
-      for (const k of order) pen.dot(...this.at[k], this.radius(k), { fill: colouring.colours[k], opacity: Math.min(1, Math.max(0.45, 1.25 - 0.35 * (this.seen[k][2] - away + 1))), stroke: colour("paper"), width: count > 800 ? 0 : 0.8 });
-      if (state.chosen >= 0) pen.dot(...this.at[state.chosen], this.radius(state.chosen) + 4, { stroke: colour("mark"), width: 2.5 });
-      writeNames(pen, this.placed, this.at, this.frame);
-    },
-    drag(dx, dy) {
-      this.placed = []; // they are put in place again where the turn ends
-      this.eye.round -= dx / 160;
-      this.eye.tilt = Math.max(-1.45, Math.min(1.45, this.eye.tilt + dy / 160));
-    },
-    scale(factor) { this.eye.away = Math.max(1.2, Math.min(20, this.eye.away * factor)); },
-    reset() { this.eye = { round: 0.8, tilt: 0.42, away: 4.2 }; draw(this); },
-    turn(how) {
-      if (how === "reset") return this.reset();
-      const { eye } = this, step = { left: [-0.26, 0, 1], right: [0.26, 0, 1], up: [0, 0.2, 1], down: [0, -0.2, 1], in: [0, 0, 0.8], out: [0, 0, 1.25] }[how];
-      this.eye = { round: eye.round + step[0], tilt: Math.max(-1.45, Math.min(1.45, eye.tilt + step[1])), away: eye.away * step[2] };
-      return draw(this);
     },
   };
 
@@ -858,20 +784,13 @@
   $("next").addEventListener("click", () => { state.page += 1; showTable(false); });
   $("colour").addEventListener("change", () => {
     colouring.choose(Number($("colour").value));
-    for (const view of [mapView, spaceView]) draw(view);
-  });
-  document.querySelectorAll("[data-turn]").forEach((button) => {
-    button.addEventListener("click", () => spaceView.turn(button.dataset.turn));
+    draw(mapView);
   });
   document.querySelectorAll("[data-zoom]").forEach((button) => {
     button.addEventListener("click", () => mapView.zoom(button.dataset.zoom));
   });
   document.querySelectorAll("[data-save]").forEach((button) => {
     button.addEventListener("click", () => save($(button.dataset.plot).picture, button.dataset.save));
-  });
-  $("space-plot").addEventListener("keydown", (event) => {
-    const how = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", "+": "in", "-": "out" }[event.key];
-    if (how) { event.preventDefault(); spaceView.turn(how); }
   });
   $("map-plot").addEventListener("keydown", (event) => {
     const how = { "+": "in", "-": "out", "0": "reset" }[event.key];
@@ -886,25 +805,11 @@
     window.clearTimeout(resized);
     resized = window.setTimeout(() => { plots.forEach((view) => draw(view)); document.documentElement.dataset.resized = String(window.innerWidth); }, 150);
   });
-  $("experts").querySelector("details").addEventListener("toggle", () => plots.forEach((view) => draw(view)));
+  $("loss").querySelector("details").addEventListener("toggle", () => plots.forEach((view) => draw(view)));
 
-  let before = null;
-  window.addEventListener("beforeprint", () => {
-    before = { theme: state.theme, rows: state.rows };
-    state.rows = 50;
-    showTable(false);
-    setTheme("light");
-    for (const view of plots) {
-      const { width, height } = sizeOf(view);
-      if (width) Object.assign($(view.id).style, { width: `${width}px`, height: `${height}px`, zoom: Math.min(1, 660 / width) });
-    }
-  });
-  window.addEventListener("afterprint", () => {
-    state.rows = before.rows;
-    showTable(false);
-    for (const view of plots) Object.assign($(view.id).style, { width: "", height: "", zoom: "" });
-    setTheme(before.theme);
-  });
+  let before = "light"; // what is printed is light, and as wide as the paper
+  window.addEventListener("beforeprint", () => { before = state.theme; setTheme("light"); });
+  window.addEventListener("afterprint", () => setTheme(before));
 
   // A directed network can also be drawn, and listed, by height.
   for (const id of ["drawing", "by"]) if (!nodes.height) $(`${id}-tools`).remove();
@@ -924,8 +829,7 @@
   }
   makeHeads();
   mapView.prepare();
-  spaceView.prepare();
-  const plots = [mapView, distanceView, ...(data.loss ? [lossView] : []), spaceView];
+  const plots = [mapView, distanceView, ...(data.loss ? [lossView] : [])];
   if (!data.loss) $("loss").remove();
   plots.forEach(attach);
   setTheme(dark.matches ? "dark" : "light");

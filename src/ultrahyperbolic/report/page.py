@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: words, data, and plotly to draw it."""
+"""The report as one HTML file that needs nothing else: words, data, and a script to draw it."""
 
 import base64
 import hashlib
@@ -71,10 +71,8 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
         "facts": words.facts(contents),
         "fit": fit.tiles(contents),
         "map": words.map_note(contents),
-        "space": escape(contents.space.explanation),
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
-        "kinds": words.kinds(contents),
         "select": fit.selection(contents.embedding.record.select),
         "again": words.how_to_repeat(contents),
     }

@@ -20,7 +20,6 @@ from ..plot.maps import Kinds
 from ..spaces import described
 from ..verdict import TIE_ORDER_FROM, poor_fit
 from .contents import Contents
-from .space import KINDS
 
 percent = partial(checks.percent, digits=1)
 _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
@@ -295,34 +294,6 @@ def pairs_note(contents: Contents) -> str:
         "<p>In a good embedding, tied pairs lie close together and untied pairs far apart. "
         f"Counts cover {first} and {second}; the last bar includes all larger distances.</p>"
     )
-
-
-def kinds(contents: Contents) -> str:
-    """The table of space-like, null and time-like pairs."""
-    seen = contents.distances
-    with_graph = contents.graph is not None
-    heads = ["kind of pair", "tied", "untied"] if with_graph else ["kind of pair", "pairs"]
-    columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
-    rows = []
-    for k, (kind, words) in enumerate(KINDS.items()):
-        cells = [
-            f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>"
-            for counts in columns
-        ]
-        rows.append([f"<span>{kind}</span><small>{words}</small>", *cells])
-    geometry = contents.embedding.geometry
-    if geometry is not None and geometry.p and geometry.q:
-        remark = (
-            "In this geometry two points can be related in four ways. The distance used "
-            "throughout this report, D_γ, "
-            "covers all of them."
-        )
-    elif geometry is not None and not geometry.is_flat:
-        kind = "space-like" if geometry.q == 0 else "time-like"
-        remark = f"In this geometry every pair of different points is {kind}."
-    else:
-        remark = "In flat space every pair of different points is space-like."
-    return f"<p>{remark}</p>{table('kinds', heads, rows)}"
 
 
 def how_to_repeat(contents: Contents) -> str:

@@ -72,24 +72,3 @@ def _half_chord(x: Floats, y: Floats, time: int, scale: float) -> Floats:
 def _hyperbolic_angle(w: Floats) -> Floats:
     """2 asinh √w for w >= 0, without cancellation."""
     return np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
-
-
-def smoothed(w: Floats, radius: float | None, epsilon: float) -> tuple[Floats, Floats]:
-    """(σ² + ε²)^¼ - √ε of σ = ±D_γ² by w, and its derivative; without a radius σ = w, the square in
-    flat space.
-    """
-    square, slope = w, np.ones_like(w)
-    if radius is not None:
-        root = np.sqrt(np.maximum(np.abs(w), np.finfo(np.float64).tiny))
-        near = np.minimum(root, math.sqrt(0.5))
-        angle = np.where(w > 0.0, 2.0 * np.arcsinh(root), 2.0 * np.arcsin(near))
-        rate = 1.0 / np.where(
-            w > 0.0, root * np.sqrt(1.0 + root * root), near * np.sqrt(1.0 - near * near)
-        )
-        far = w < -0.5
-        angle, rate = np.where(far, math.pi / 2 - 1.0 - 2.0 * w, angle), np.where(far, 2.0, rate)
-        square, slope = np.sign(w) * np.square(radius * angle), 2.0 * radius * radius * angle * rate
-    size = np.hypot(square, epsilon)
-    root = np.sqrt(size)
-    value = square / (size + epsilon) * (square / (root + math.sqrt(epsilon)))
-    return value, 0.5 * (square / size) / root * slope

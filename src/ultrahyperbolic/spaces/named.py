@@ -1,19 +1,14 @@
-"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its names, its JSON and
-its distances.
-"""
+"""Which geometry: Q^{p,q}_β or R^d as plain data, with its names, its JSON and its distances."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from ..arrays import Floats
-from ..checks import check_count, check_positive, format_number, is_number
+from ..checks import check_count, format_number, is_number
 from ..lazy import explained
 from . import distances
 
@@ -23,10 +18,6 @@ if TYPE_CHECKING:
 Space: TypeAlias = "Manifold | Geometry"
 """A manifold, or the geometry of one where plain data will do."""
 Plain = str | int | float | Sequence["Plain"] | Mapping[str, "Plain"]
-# A factor: p,q with maybe @β, or flat and a dimension; and maybe * and a weight.
-_FACTOR = re.compile(
-    r"\s*(?:([0-9]{1,9})\s*,\s*([0-9]{1,9})(?:@(-[0-9.eE-]+))?|flat([0-9]{1,9}))(?:\*([0-9.eE-]+))?\s*"
-)
 
 
 class Quadric(NamedTuple):
@@ -108,11 +99,6 @@ class Geometry:
         return self.flat is not None
 
     @property
-    def parts(self) -> tuple[Geometry, ...]:
-        """The factors of a product; any other geometry is its only part."""
-        return (self,)
-
-    @property
     def space_dimensions(self) -> int:
         """p; the dimension of flat space."""
         return self.flat if self.flat is not None else self.p or 0
@@ -125,21 +111,21 @@ class Geometry:
     @property
     def dim(self) -> int:
         """Dimension of the manifold."""
-        return sum(part.space_dimensions + max(0, part.time_dimensions - 1) for part in self.parts)
+        return self.space_dimensions + max(0, self.time_dimensions - 1)
 
     @property
     def ambient_dim(self) -> int:
         """How many coordinates a point has."""
-        return sum(part.space_dimensions + part.time_dimensions for part in self.parts)
+        return self.space_dimensions + self.time_dimensions
 
     @property
     def radius(self) -> float:
-        """√|β|; 1 for flat space, and for a product, whose factors have their own."""
+        """√|β|; 1 for flat space."""
         return math.sqrt(-self.beta)
 
     @property
-    def quadric(self) -> Quadric | None:
-        """As of its manifold; None of a product."""
+    def quadric(self) -> Quadric:
+        """As of its manifold."""
         return Quadric(self.time_dimensions, self.beta)
 
     @property
@@ -147,7 +133,7 @@ class Geometry:
         """Whether a geodesic joins every pair of points: in hyperbolic, spherical and flat space
         alone.
         """
-        return all(part.is_flat or part.time_dimensions == 1 or not part.p for part in self.parts)
+        return self.is_flat or self.time_dimensions == 1 or not self.p
 
     @property
     def manifold(self) -> Manifold:
@@ -160,14 +146,9 @@ class Geometry:
             return Euclidean(self.flat)
         return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
 
-    def split(self, points: Floats) -> list[Floats]:
-        """The coordinates of points [..., d] in each part."""
-        return np.split(points, np.cumsum([part.ambient_dim for part in self.parts])[:-1], axis=-1)
-
     def holds(self, points: Floats) -> bool:
         """Whether points [n, d] are on it, as `Embedding` asks of them."""
-        both = zip(self.parts, self.split(points), strict=True)
-        return all(distances.hold(own, part.time_dimensions, -part.beta) for part, own in both)
+        return distances.hold(points, self.time_dimensions, -self.beta)
 
     def distances(self, x: Floats, y: Floats) -> Floats:
         """D_γ of points x and y [..., d], by the manifold's formulas in numpy; on flat space the
@@ -180,31 +161,31 @@ class Geometry:
         """Whether there is a light cone: vectors of length 0 that lead from one point to
         another.
         """
-        return any(part.p and part.q for part in self.parts)
+        return bool(self.p and self.q)
 
-    def _written(self, flat: str, curved: str, between: str) -> str:
-        """The name of each part, by the form for its kind."""
-        return between.join((flat if part.is_flat else curved).format(part) for part in self.parts)
+    def _written(self, flat: str, curved: str) -> str:
+        """The name by the form for its kind."""
+        return (flat if self.is_flat else curved).format(self)
 
     @property
     def name(self) -> str:
         """As TeX has it: Q^{3,1}, or R^4."""
-        return self._written("R^{0.flat}", "Q^{{{0.p},{0.q}}}", " × ")
+        return self._written("R^{0.flat}", "Q^{{{0.p},{0.q}}}")
 
     @property
     def plain_name(self) -> str:
         """For terminals: Q^(3,1), or R^4."""
-        return self._written("R^{0.flat}", "Q^({0.p},{0.q})", " x ")
+        return self._written("R^{0.flat}", "Q^({0.p},{0.q})")
 
     @property
     def file_name(self) -> str:
         """For names of files and keys: Q3_1, or R4."""
-        return self._written("R{0.flat}", "Q{0.p}_{0.q}", "x")
+        return self._written("R{0.flat}", "Q{0.p}_{0.q}")
 
     @property
     def markup(self) -> str:
         """For HTML."""
-        return self._written("<i>R</i><sup>{0.flat}</sup>", "<i>Q</i><sup>{0.p},{0.q}</sup>", " × ")
+        return self._written("<i>R</i><sup>{0.flat}</sup>", "<i>Q</i><sup>{0.p},{0.q}</sup>")
 
     def __str__(self) -> str:
         return (
@@ -212,13 +193,6 @@ class Geometry:
             if self.is_flat
             else f"{self.plain_name}, beta {format_number(self.beta)}"
         )
-
-    @property
-    def text(self) -> str:
-        """As a factor of a product is written: 3,1 or 3,1@-4 or flat2."""
-        if self.is_flat:
-            return f"flat{self.flat}"
-        return f"{self.p},{self.q}" + ("" if self.beta == -1.0 else f"@{format_number(self.beta)}")
 
     def to_json(self) -> dict[str, Plain]:
         """Plain data, as ``embedding.parquet`` keeps it."""
@@ -233,17 +207,7 @@ class Geometry:
             raise ValueError(f"no manifold: {data}")
         kind = data.get("kind")
         if kind == "product":
-            factors, weights = data.get("factors"), data.get("weights")
-            if not isinstance(factors, Sequence) or not isinstance(weights, Sequence):
-                raise ValueError(
-                    f"a product has factors and weights, got {factors!r} and {weights!r}"
-                )
-            for factor in factors:
-                if not isinstance(factor, Mapping) or factor.get("kind") == "product":
-                    raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
-            return ProductGeometry(
-                factors=tuple(map(Geometry.from_json, factors)), weights=tuple(weights)
-            )
+            raise ValueError("products of geometries cannot be loaded: embed in one geometry")
         given: Any = data  # is checked below
         try:
             if kind == "flat":
@@ -257,123 +221,9 @@ class Geometry:
         raise ValueError(f"unknown manifold {kind!r}")
 
 
-@dataclass(frozen=True)
-class ProductGeometry(Geometry):
-    """Geometries side by side: p, q and flat are theirs, not its own.
-
-    >>> found = ProductGeometry.of_text("3,1 + 2,0@-4 + flat2*0.5")
-    >>> found.text, found.name, found.dim
-    ('3,1+2,0@-4+flat2*0.5', 'Q^{3,1} × Q^{2,0} × R^2', 8)
-    """
-
-    factors: tuple[Geometry, ...] = ()
-    weights: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if len(self.factors) != len(self.weights) or not self.factors:
-            raise ValueError(
-                f"a product has a weight for each factor, got {len(self.factors)} and "
-                f"{self.weights}"
-            )
-        for weight in self.weights:
-            check_positive("a weight of the product", weight)
-
-    @classmethod
-    def of_text(cls, text: str) -> ProductGeometry:
-        """Of factors p,q or flat and a dimension, joined by +; @β and *weight may follow one."""
-        factors, weights = [], []
-        for part in text.split("+"):
-            match = _FACTOR.fullmatch(part)
-            try:
-                if match is None:
-                    raise ValueError
-                p, q, beta, flat, weight = match.groups()
-                factor = (
-                    Geometry.of_flat(int(flat))
-                    if flat
-                    else Geometry.curved(int(p), int(q), float(beta or -1))
-                )
-                factors.append(factor)
-                weights.append(float(weight or 1))
-            except ValueError:
-                raise ValueError(
-                    "product must be factors joined by +, each p,q or flat and a dimension, such "
-                    "as 3,1+2,0+flat2 "
-                    f"(with 2,0@-4 for beta = -4), got {text!r}"
-                ) from None
-        return cls(factors=tuple(factors), weights=tuple(weights))
-
-    @property
-    def parts(self) -> tuple[Geometry, ...]:
-        """The factors."""
-        return self.factors
-
-    @property
-    def quadric(self) -> None:
-        """None: it has one for each factor."""
-        return None
-
-    def distances(self, x: Floats, y: Floats) -> Floats:
-        """√(Σ w_k D_k²) of points x and y [..., d]."""
-        found = []
-        for part, weight, a, b in zip(
-            self.factors, self.weights, self.split(x), self.split(y), strict=True
-        ):
-            each = part.distances(a, b)
-            found.append(weight * (each if part.is_flat else each**2))
-        return np.asarray(np.sqrt(sum(found, np.zeros(()))))
-
-    @property
-    def manifold(self) -> Manifold:
-        """A new manifold on which the points live, which loads torch."""
-        try:
-            from ..geometry import Product
-        except ModuleNotFoundError as error:
-            raise explained(error, "a manifold") from None
-        return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
-
-    @property
-    def text(self) -> str:
-        """As `of_text` reads it."""
-        weights = ("" if weight == 1.0 else f"*{format_number(weight)}" for weight in self.weights)
-        return "+".join(
-            factor.text + weight for factor, weight in zip(self.factors, weights, strict=True)
-        )
-
-    def __str__(self) -> str:
-        plain = all(character not in self.text for character in "@*")
-        return self.plain_name if plain else f"{self.plain_name} ({self.text})"
-
-    def to_json(self) -> dict[str, Plain]:
-        """Plain data, as ``embedding.parquet`` keeps it."""
-        return {
-            "kind": "product",
-            "factors": [factor.to_json() for factor in self.factors],
-            "weights": list(self.weights),
-        }
-
-
 def described(manifold: Space) -> Geometry | None:
-    """The geometry of a manifold or of a product of them; None where it is neither."""
-    if isinstance(manifold, Geometry):
-        return manifold
-    if (factors := factors_of(manifold)) is None:
-        return Geometry.of_manifold(manifold)
-    found = [
-        geometry for factor in factors if (geometry := Geometry.of_manifold(factor)) is not None
-    ]
-    if len(found) < len(factors):
-        return None
-    return ProductGeometry(factors=tuple(found), weights=tuple(manifold.weights))  # type: ignore[arg-type]
-
-
-def factors_of(space: Space) -> Sequence[Space] | None:
-    """The factors of a product; None of what is none."""
-    if isinstance(space, Geometry):
-        return space.factors if isinstance(space, ProductGeometry) else None
-    from ..geometry import Product
-
-    return list(space._factors()) if isinstance(space, Product) else None
+    """The geometry of a manifold; None where it is neither a pseudo-hyperboloid nor flat space."""
+    return manifold if isinstance(manifold, Geometry) else Geometry.of_manifold(manifold)
 
 
 def manifold_of(space: Space) -> Manifold:

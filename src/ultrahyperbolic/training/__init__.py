@@ -6,13 +6,12 @@ from .config import TrainingConfig
 from .embed import embed
 from .select import select
 from .selection import Selection
-from .train import embed_best, embed_many
+from .train import embed_many
 
 __all__ = [
     "Selection",
     "TrainingConfig",
     "embed",
-    "embed_best",
     "embed_many",
     "select",
 ]

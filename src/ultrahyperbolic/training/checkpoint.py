@@ -12,11 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, REPORT, TABLE, finish_save
-from ..engines.base import FIELDS, OF_NODES, BatchState
+from ..engines.base import OF_NODES, OF_RUNS, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
 from ..files import SEAL, alone, digest_of, holder, lock, remove_leftovers, replace_files
 from ..loop import Checkpoint, Progress
@@ -26,8 +25,7 @@ EVERY = 10.0
 """Seconds between checkpoints (default)."""
 
 _ABOUT = "ultrahyperbolic"  # the key of the file's metadata
-_ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
-_LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did not write
+_ARRAYS = (*OF_NODES, *OF_RUNS, "losses")
 
 
 class Checkpoints:
@@ -72,7 +70,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     if not all(np.isfinite(getattr(state, name)).all() for name in OF_NODES):
         return
     arrays = vars(state) | {"record": state.rows, "losses": checkpoint.losses}
-    arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS + _LATER}
+    arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS}
     about: dict[str, Json] = {
         "iteration": state.iteration,
         "seconds": checkpoint.seconds,
@@ -93,15 +91,12 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads(file.metadata()[_ABOUT])
-            written = [*_ARRAYS, *(name for name in _LATER if name in file.keys())]  # noqa: SIM118
-            arrays = {name: file.get_tensor(name) for name in written}
-        if about.pop(SEAL) != digest_of(about, [arrays[name] for name in written]):
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        if about.pop(SEAL) != digest_of(about, list(arrays.values())):
             raise ValueError("its content is not what was written: its sha256 differs")
-        none, losses = np.zeros(arrays["points"].shape[:2]), arrays.pop("losses")
-        later = {"offsets": none, "best_offsets": none.copy(), "rested": np.full(len(none), -1)}
-        state = BatchState(
-            **later | arrays | {"record": _records(arrays["record"])}, iteration=about["iteration"]
-        )
+        losses, rows = arrays.pop("losses"), np.ascontiguousarray(arrays.pop("record"))
+        record = rows.view(FIELDS_OF_A_RUN)[:, 0]
+        state = BatchState(**arrays, record=record, iteration=about["iteration"])
     except (
         SafetensorError,
         ValueError,
@@ -115,19 +110,6 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             f"{path} is damaged: {why}; remove it to begin the training again"
         ) from None
     return Checkpoint(state, losses, about["seconds"]), RunRecord.from_json(about["record"])
-
-
-def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
-    """The records of runs from rows of numbers. Earlier versions had no reach of moves, which was
-    1, and no springs.
-    """
-    for later in (
-        (1.0, 0.0)[rows.shape[1] - len(FIELDS) :]
-        if rows.ndim == 2 and rows.shape[1] < len(FIELDS)
-        else ()
-    ):
-        rows = np.column_stack((rows, np.full(len(rows), later)))
-    return np.asarray(np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0])
 
 
 def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str = "") -> list[str]:

@@ -23,10 +23,9 @@ from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..graph import Graph
-from ..objective import SCOPES, Scope
 from ..options import Stop as Stop
 from ..rounding import geometric
-from ..spaces import Geometry, ProductGeometry
+from ..spaces import Geometry
 from ..spaces.dissimilarities import METHODS, Dissimilarity, check_dissimilarity
 from .start import SpectralStart, near_pole
 
@@ -41,6 +40,8 @@ STARTS: tuple[Start, ...] = get_args(Start)
 # Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve
 # several.
 _HELD = 8
+# Settings that records of version 0.2 hold, and of which nothing is made.
+_FORMER_SETTINGS = ("hubs", "scope")
 
 Settings = dict[str, Any]
 """Fields of `TrainingConfig`: those that are given."""
@@ -96,8 +97,6 @@ class TrainingConfig:
     """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge;
     1 for all.
     """
-    scope: Scope = "graph"
-    """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
     """The weight of the term that holds the sums of a node's distances to its closeness; 0 for
     none.
@@ -105,10 +104,6 @@ class TrainingConfig:
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i
     - a_j.
-    """
-    product: str | None = None
-    """Geometries side by side, such as 3,1+2,0+flat2; p, q and flat are then None, and β is said of
-    each.
     """
 
     def __post_init__(self) -> None:
@@ -126,7 +121,6 @@ class TrainingConfig:
             ("optimizer", OPTIMIZERS),
             ("start", STARTS),
             ("stop", STOPS),
-            ("scope", SCOPES),
         ):
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.popularity, bool):
@@ -149,20 +143,12 @@ class TrainingConfig:
     def _located(self) -> Settings:
         """The settings that name the geometry."""
         unnamed = self.p is self.q is self.flat is None
-        if self.product is not None:
-            if not unnamed or self.beta != TrainingConfig.beta:
-                raise ValueError(
-                    "product names the geometry, with beta as in 3,1@-4+flat2: leave the others out"
-                )
-            return {"product": ProductGeometry.of_text(self.product).text}
         p, q = (3, 1) if unnamed else (self.p, self.q)
         return located_in(Geometry(p, q, self.flat, self.beta))
 
     @property
     def geometry(self) -> Geometry:
         """Where the points live."""
-        if self.product is not None:
-            return ProductGeometry.of_text(self.product)
         return Geometry(self.p, self.q, self.flat, self.beta)
 
     def manifold(self) -> Manifold:
@@ -205,9 +191,7 @@ class TrainingConfig:
             self.dissimilarity,
             self.optimizer,
             keep,
-            self.scope,
             self.popularity,
-            self.seed,
             self.centrality,
         )
 
@@ -241,40 +225,31 @@ class TrainingConfig:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
-        found = dict(vars(self))
-        if self.product is None:
-            del found["product"]  # which earlier versions do not know
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in found.items()
+            for name, value in vars(self).items()
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
-        """The reverse of `to_json`."""
-        unknown = set(data) - {f.name for f in dataclasses.fields(cls)} - {"hubs"}
-        if unknown:
-            raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
-        found = {
-            name: value for name, value in data.items() if name != "hubs"
-        }  # which was a setting for a while
+        """The reverse of `to_json`, also of version 0.2, whose other names are translated."""
+        settings = {name: value for name, value in data.items() if name not in _FORMER_SETTINGS}
+        if unknown := sorted(set(settings) - {f.name for f in dataclasses.fields(cls)}):
+            raise ValueError(f"unknown training settings: {', '.join(unknown)}")
         for name in ("temperature", "epsilon", "max_step"):
-            if isinstance(ends := found.get(name), Sequence):
-                found[name] = tuple(ends)
-        if (method := found.get("dissimilarity")) in METHODS.values():  # as version 0.2 called it
-            found["dissimilarity"] = next(name for name in METHODS if METHODS[name] == method)
-        # Records of earlier versions may hold a signature and a β beside flat, of which nothing was
-        # made.
-        if found.get("flat") is not None:
-            for name in ("p", "q", "beta"):
-                found.pop(name, None)
-        return cls(**found)  # type: ignore[arg-type]  # what is wrong is refused when it is made
+            if isinstance(ends := settings.get(name), Sequence):
+                settings[name] = tuple(ends)
+        by_former_name = {former: name for name, former in METHODS.items()}
+        method = settings.get("dissimilarity")
+        if isinstance(method, str):
+            settings["dissimilarity"] = by_former_name.get(method, method)
+        if settings.get("flat") is not None:  # p, q and β stood beside it, and meant nothing
+            settings = {name: settings[name] for name in settings if name not in ("p", "q", "beta")}
+        return cls(**settings)  # type: ignore[arg-type]  # what is wrong is refused when it is made
 
 
 def located_in(geometry: Geometry) -> Settings:
     """The settings that name a geometry."""
-    if isinstance(geometry, ProductGeometry):
-        return {"product": geometry.text}
     return {"p": geometry.p, "q": geometry.q, "flat": geometry.flat, "beta": geometry.beta}
 
 

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Floats, Ints, positions_in
+from ..arrays import Bools, Floats, positions_in
 from ..embedding import Embedding
 from ..graph import Graph
 from ..spaces import Geometry
+from ..spaces.lbfgs import phi
+from ..spaces.named import Quadric
 from .config import TrainingConfig
 from .start import Given
 
@@ -19,6 +21,9 @@ from .start import Given
 # ties in, too little to throw what is there into disorder. τ and ε start half way down, as a
 # factor, for the same reason.
 _ITERATIONS, _MOVES = 0.5, 0.1
+# How far at most a new node starts from the mean of its neighbours, along each coordinate, in units
+# of the widest standard deviation of the points: nodes with the same neighbours have to differ.
+_BESIDE = 0.15
 
 
 def earlier(source: object) -> Embedding:
@@ -65,51 +70,51 @@ def fewer(iterations: int) -> int:
     return max(1, round(_ITERATIONS * iterations))
 
 
-def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bool) -> Given:
-    """The points of the nodes that were there; new ones by their ties, or without any as in the
-    ``usual`` training.
+def start_from(old: Embedding, graph: Graph, usual: TrainingConfig) -> Given:
+    """The points of the nodes that were there; new ones beside their neighbours, or without any
+    tie to those as in the ``usual`` training.
     """
     rows = {node: row for row, node in enumerate(old.ids)}
-    known = np.array([rows.get(node, -1) for node in graph.ids])
-    kept = np.flatnonzero(known >= 0)
-    if not len(kept):
+    old_rows = np.array([rows.get(node, -1) for node in graph.ids])
+    is_old = old_rows >= 0
+    if not is_old.any():
         raise ValueError(
             f"no node of {graph.source or 'the graph'} is in the earlier embedding: check that "
-            "the ids are the same "
-            "and of one type, or start anew without it"
+            "the ids are the same and of one type, or start anew without it"
         )
-    points, offsets = np.empty((graph.n_nodes, old.points.shape[1])), np.zeros(graph.n_nodes)
-    points[kept] = old.points[known[kept]]
+    points = np.empty((graph.n_nodes, old.points.shape[1]))
+    points[is_old] = old.points[old_rows[is_old]]
+    offsets = np.zeros(graph.n_nodes)
     if old.popularity is not None:
-        offsets[kept] = old.popularity[known[kept]]
-    if len(kept) == graph.n_nodes:
-        return Given(points, offsets)
-    stay = _staying(old, graph, kept, points[kept], offsets[kept])
-    from .place import NewNodes, place_nodes
-
-    news = NewNodes.of(graph, stay)
-    found = news.ties.steps <= news.ties.count
-    new = np.flatnonzero(known < 0)
-    if found.any():
-        tied = np.flatnonzero(found)
-        points[new[tied]], popularity = place_nodes(
-            stay, news.ties.some(tied, np.empty(0, dtype=np.int64)), seed=usual.seed, quiet=quiet
-        )
-        if popularity is not None:
-            offsets[new[tied]] = popularity
-    if not found.all():
-        points[new[~found]] = usual.starting_points(graph)[new[~found]]
+        offsets[:] = old.popularity.mean()
+        offsets[is_old] = old.popularity[old_rows[is_old]]
+    points = beside_neighbors(graph, usual.geometry, points, is_old, usual.seed)
+    if (lost := np.isnan(points[:, 0])).any():
+        points[lost] = usual.starting_points(graph)[lost]
     return Given(points, offsets)
 
 
-def _staying(
-    old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: Floats
-) -> Embedding:
-    """The nodes that are in both, with the ties that they have now."""
-    where = positions_in(kept, graph.n_nodes)
-    both = (where[graph.edges] >= 0).all(1)
-    ids = tuple(graph.ids[int(node)] for node in kept)
-    first, second = where[graph.edges[both]].T
-    ties = Graph.from_arrays(first, second, graph.weights[both], ids=ids)
-    popularity = None if old.popularity is None else offsets
-    return Embedding(ids, points, old.space, old.record, ties, popularity=popularity)
+def beside_neighbors(
+    graph: Graph, geometry: Geometry, points: Floats, has_place: Bools, seed: int
+) -> Floats:
+    """Points [n, d] with the nodes that have no place beside the mean of their neighbours that do,
+    then those that are tied to these, and so on; NaN where no ties lead.
+    """
+    order = graph.node_order
+    ties = graph.reordered(order).adjacency()
+    moved, has_place = np.where(has_place[order, None], points[order], 0.0), has_place[order]
+    noise = 2.0 * np.random.default_rng(seed).random(moved.shape) - 1.0
+    noise *= _BESIDE * moved[has_place].std(0).max()
+    quadric = Quadric(geometry.time_dimensions, geometry.beta)
+    while True:
+        strength = ties @ has_place.astype(np.float64)
+        ready = ~has_place & (strength > 0.0)
+        if not ready.any():
+            break
+        mean = (ties[ready] @ moved) / strength[ready, None] + noise[ready]
+        if quadric.time == 1:
+            mean[:, 0] = np.abs(mean[:, 0])  # one sheet of two
+        moved[ready] = phi(quadric, mean)
+        has_place |= ready
+    moved[~has_place] = np.nan
+    return moved[positions_in(order)]

@@ -5,11 +5,12 @@ they gain nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from ..arrays import Floats
-from ..engines.base import BatchState, Engine, Evaluation, RunSpec
+from ..arrays import Bools, Floats
+from ..engines.base import BatchState, Evaluation, RunSpec
 from ..loop import Ending, Stopped
 from ..spaces.lbfgs import PhiLBFGS, Reached
 
@@ -21,6 +22,19 @@ _WINDOW, _GAIN = 10, 1e-3
 _BLOCK = 50
 
 
+class Evaluates(Protocol):
+    """What a finish needs of an engine."""
+
+    specs: Sequence[RunSpec]
+    overhead: float
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """As of `Engine`."""
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """As of `Engine`."""
+
+
 class Finishing:
     """An engine whose iterations after ``descents`` are quasi-Newton steps, one for every run at a
     time.
@@ -28,13 +42,21 @@ class Finishing:
     It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay
     where it began: a training that is gone on with begins its block again, and comes to the same
     end. With ``converge`` it stops once nothing is gained. ``asked`` says, before every pass over
-    all pairs, whether someone wants it to stop now.
+    all pairs, whether someone wants it to stop now. Nodes outside of ``moves`` [n] stay where they
+    are in these steps.
     """
 
     def __init__(
-        self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool
+        self,
+        engine: Evaluates,
+        descents: int,
+        *,
+        converge: bool,
+        asked: Callable[[], bool] = bool,
+        moves: Bools | None = None,
     ) -> None:
         self.engine, self.descents, self.converge, self.asked = engine, descents, converge, asked
+        self._moves: Bools | slice = slice(None) if moves is None else moves
         self._runs: list[_FinishingRun] = []
 
     @property
@@ -93,7 +115,8 @@ class Finishing:
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
         self._runs = [
-            _FinishingRun(k, spec, found, state) for k, spec in enumerate(self.engine.specs)
+            _FinishingRun(k, spec, found, state, self._moves)
+            for k, spec in enumerate(self.engine.specs)
         ]
         state.rested[~state.resting & ~np.isfinite(found.loss)] = state.iteration
 
@@ -110,9 +133,7 @@ class Finishing:
                     run.reach(end.value)
                     del asking[run]
                 else:
-                    self._at.points[run.number, :, : run.width] = points[:, : run.width]
-                    if run.popularity:
-                        self._at.offsets[run.number] = points[:, run.width]
+                    run.write(points, self._at.points, self._at.offsets)
             if asking:
                 if self.asked():
                     raise KeyboardInterrupt
@@ -121,35 +142,50 @@ class Finishing:
 
 
 class _FinishingRun:
-    """Where a run stands in its finish: with popularity, the offset is a last coordinate of each
-    point.
+    """Where a run stands in its finish: the rows of nodes that move, and with popularity the offset
+    as a last coordinate of each.
     """
 
-    def __init__(self, number: int, spec: RunSpec, found: Evaluation, state: BatchState) -> None:
+    def __init__(
+        self,
+        number: int,
+        spec: RunSpec,
+        at_start: Evaluation,
+        state: BatchState,
+        moves: Bools | slice,
+    ) -> None:
         self.number, self.width, self.popularity = number, spec.space.ambient_dim, spec.popularity
+        self.moves = moves
         self.steps = PhiLBFGS(spec.space, flat=int(spec.popularity))
         points = self._joined(state.points, state.offsets)
-        self.here = Reached(points, *self.found_in(found))
+        self.here = Reached(points, *self.found_in(at_start))
         self.values = [self.here.value]
         self.is_stuck = False
 
-    def found_in(self, found: Evaluation) -> tuple[float, Floats]:
+    def found_in(self, evaluation: Evaluation) -> tuple[float, Floats]:
         """The loss of this run and its gradient."""
-        return float(found.loss[self.number]), self._joined(found.gradient, found.offsets)
+        loss = float(evaluation.loss[self.number])
+        return loss, self._joined(evaluation.gradient, evaluation.offsets)
 
     def _joined(self, points: Floats, offsets: Floats) -> Floats:
         """What is of this run, [n, d] or with offsets [n, d + 1]."""
-        mine = points[self.number, :, : self.width]
+        mine = points[self.number, self.moves, : self.width]
         if self.popularity:
-            mine = np.column_stack((mine, offsets[self.number]))
+            mine = np.column_stack((mine, offsets[self.number, self.moves]))
         return mine.copy()
 
-    def reach(self, found: Reached | None) -> None:
+    def write(self, joined: Floats, points: Floats, offsets: Floats) -> None:
+        """The reverse, into those of a batch."""
+        points[self.number, self.moves, : self.width] = joined[:, : self.width]
+        if self.popularity:
+            offsets[self.number, self.moves] = joined[:, self.width]
+
+    def reach(self, reached: Reached | None) -> None:
         """Be where a step led; stuck where no step lowers the loss."""
-        self.is_stuck = found is None
-        if found is not None:
-            self.here = found
-            self.values.append(found.value)
+        self.is_stuck = reached is None
+        if reached is not None:
+            self.here = reached
+            self.values.append(reached.value)
 
     @property
     def has_converged(self) -> bool:
@@ -161,8 +197,6 @@ class _FinishingRun:
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""
-        state.best[self.number, :, : self.width] = self.here.points[:, : self.width]
-        if self.popularity:
-            state.best_offsets[self.number] = self.here.points[:, self.width]
+        self.write(self.here.points, state.best, state.best_offsets)
         state.record["best_loss"][self.number] = self.here.value
         state.record["best_iteration"][self.number] = state.iteration

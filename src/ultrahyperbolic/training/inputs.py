@@ -9,18 +9,16 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from ..arrays import Ints, positions_in
 from ..checks import as_integer, check_count, suggestion
 from ..datasets import load, names
 from ..engines.base import EXACT_NODES_ON_CUDA
 from ..graph import Graph, GraphError, as_graph
 from ..graph.fold import said_of_directions
 from ..options import Signature
-from ..spaces import Geometry, ProductGeometry, described
-
-if TYPE_CHECKING:
-    from ..geometry import Product
+from ..spaces import Geometry
 
 log = logging.getLogger("ultrahyperbolic")
 
@@ -89,6 +87,18 @@ def find_graph(
     return graph
 
 
+def among(graph: Graph, nodes: Ints) -> Graph:
+    """The ties among some nodes, which are then in this order."""
+    rows = positions_in(nodes, graph.n_nodes)
+    ends, weights = graph.arcs if graph.is_directed else (graph.edges, graph.weights)
+    kept = (rows[ends] >= 0).all(1)
+    first, second = rows[ends[kept]].T
+    ids = [graph.ids[node] for node in nodes.tolist()]
+    return Graph.from_arrays(
+        first, second, weights[kept], ids=ids, directed=graph.is_directed, name=graph.source
+    )
+
+
 @dataclass(frozen=True)
 class Choice:
     """Geometries of which one is to be chosen."""
@@ -116,7 +126,6 @@ def geometry_of(
     *,
     flat: bool = False,
     signature: Signature | None = None,
-    product: str | Product | None = None,
     beta: float | None = None,
     old: Geometry | None = None,
 ) -> Geometry | Choice:
@@ -132,20 +141,9 @@ def geometry_of(
                 f"signature {signature} gives the dimension, {sum(pair)}: leave dim out"
             )
         (p, q), flat = pair or (None, None), pair is None
-    if product is not None and (
-        p is not None or q is not None or dim is not None or flat or beta not in (None, -1.0)
-    ):
-        raise ValueError(
-            "product names the geometry, with beta as in 3,1@-4+flat2: leave the others out"
-        )
     if old is not None:
-        _check_same(
-            old,
-            {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta, "product": product},
-        )
+        _check_same(old, {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta})
         return old
-    if product is not None:
-        return _product_of(product)
     if (p is None) != (q is None):
         raise ValueError(f"p and q go together, got p = {p} and q = {q}")
     if p is not None and (dim is not None or flat):
@@ -180,30 +178,11 @@ def signature_of(signature: Signature) -> tuple[int, int] | None:
     return as_integer("p", pair[0]), as_integer("q", pair[1])
 
 
-def _product_of(product: str | Product) -> Geometry:
-    if isinstance(product, str):
-        return ProductGeometry.of_text(product)
-    from ..geometry import Product
-
-    if not isinstance(product, Product):
-        raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
-    if product.learnable:
-        raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
-    if (found := described(product)) is None:
-        name = next(
-            factor._label() for factor in product._factors() if not Geometry.of_manifold(factor)
-        )
-        raise ValueError(
-            f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}"
-        )
-    return found
-
-
 def _check_same(old: Geometry, asked: dict[str, object]) -> None:
     """``ValueError`` unless what was asked for is the geometry of the earlier embedding."""
     has = {"p": old.p, "q": old.q, "dim": old.dim, "flat": old.is_flat, "beta": old.beta}
     for name, value in asked.items():
-        if value is not None and (name == "product" or value != has[name]):
+        if value is not None and value != has[name]:
             raise ValueError(
                 f"the earlier embedding is on {old}, and {name} = {value} is another geometry: "
                 "leave the geometry out, or embed anew"

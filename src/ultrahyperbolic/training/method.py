@@ -17,48 +17,54 @@ from ..rounding import power
 from ..spaces import Geometry
 from .config import TrainingConfig
 
-# Moves are bounded by a share of the spread of the points: the mean degree over this, and at most
-# all of it. With few neighbours a point is pulled about by each of them, and has to be slow.
-_DEGREE = 33.0
-# The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are
-# all alike, which is room where ties are many, and a loss where their order can be told.
-_SMOOTH = 0.01
-# The pairs of a graph with more nodes than this crowd the cone: what is smoothed shrinks as they
-# grow in number. Its start knows less of it, and is hotter by this power of that.
-_CROWD, _HOTTER = 10_000, 0.2
-# Without a cone nothing but equal points is smoothed, and only so that their gradient is finite.
-_EQUAL = 1e-5
-# What a sample says is noisier than what all pairs say: the share is divided by this power of the
-# parts.
+# The longest move of a point is the spread of the points times the mean degree over this, and at
+# most the spread: with few neighbours a point is pulled about by each of them, and has to be slow.
+_FULL_MOVE_DEGREE = 33.0
+# The longest move at the end, in units of that at the start.
+_LAST_MOVE = 1e-3
+# Step size, at which moves of a training are bounded rather than shortened.
+_STEP = 0.1
+# ε at the start, in units of the radius squared.
+_FIRST_EPSILON = 0.01
+# √ε at the end where there is a light cone, in units of the radius and of the longest move: shorter
+# dissimilarities are all alike, which is room where ties are many, and a loss where their order can
+# be told.
+_LAST_SMOOTHING = 0.01
+# ε at the end where there is no cone: only equal points are smoothed, so that their gradient is
+# finite.
+_LAST_EPSILON_WITHOUT_CONE = 1e-5
+# Nodes from which on pairs crowd the cone: ε then shrinks with their number. The start of such a
+# graph knows less of it, and the first temperature rises with this power of the number of pairs.
+_CROWDED_NODES = 10_000
+_HOTTER = 0.2
+# An iteration that looks at one of k parts of the pairs is noisier: the longest move is divided by
+# this power of k, and where biases are learnt, which hear the noise too, by the root.
 _NOISE = 1 / 6
-# Popularity hears the noise of a sample too: the share is divided by the root of the parts.
-_POPULAR_NOISE = 1 / 2
-# Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to
-# find a place among them: up to _MOST times more.
-_ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
-# The share of these that finish.
+_NOISE_OF_BIASES = 1 / 2
+# Iterations at a mean degree of _SPARSE_DEGREE or less; in proportion to the degree above, as it
+# takes longer to find a place among more ties, up to so many times more.
+_ITERATIONS = 1600
+_SPARSE_DEGREE = 4.0
+_MOST_TIMES = 2.5
+# The share of the usual iterations that finish.
 _FINISH = 0.15
-# Where a batch is a small part of the ties a node is moved less often: there are up to this many
-# times more iterations, and what is missing then is made up for by longer moves.
-_MOST_TIMES = 4.0
-
 # The weight of what holds sums of distances to the centrality (``objective/closeness.py``), times
 # the root of the mean degree, as more ties pull harder. More would hold them more truly, at the
 # cost of neighbours.
 _CENTRALITY = 0.5
-# The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells
-# pairs apart at any scale.
+# The first and the last temperature, in units of the radius. Where there is a light cone, the sign
+# of ⟨x - y, x - y⟩ tells pairs apart at any scale.
 _WITH_CONE = (0.04, 2.5e-3)
-# Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there
-# is room for that: the warmer it ends, the more of the differences are those of the hierarchy.
+# Hyperbolic space has room where it is curved, as far out as the radius: the warmer a training
+# ends, the more of the differences are those of the hierarchy.
 _HYPERBOLIC = (0.2, 0.1)
-# On the sphere and in flat space there is not.
+# The sphere and flat space have none.
 _OTHERWISE = (0.04, 2e-3)
 
 
 def default_iterations(graph: Graph) -> int:
     """How many iterations a training has at most, where nothing is said."""
-    return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE), _MOST))
+    return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE_DEGREE), _MOST_TIMES))
 
 
 def _mean_degree(graph: Graph) -> float:
@@ -79,49 +85,45 @@ def recipe(
     meets: int = MEETS,
     everywhere: bool = False,
     popularity: bool | None = None,
-    moved: float = 1.0,
 ) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its
     iterations.
 
     An iteration of descent compares each node with about ``meets`` others; without a light cone,
     where samples cost quality, with all unless ``everywhere``. `has_popularity` says whether nodes
-    have a ``popularity``. ``moved`` is the share of the points that an iteration moves.
+    have a ``popularity``.
     """
-    popular = has_popularity(config.geometry, popularity)
-    sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
-    parts = max(1, graph.n_nodes // meets) if sample else 1
-    dense = min(1.0, _mean_degree(graph) / _DEGREE)
-    # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all
-    # of the spread. More would wander further, and the hierarchy fade: what there is beyond the
-    # usual number is for the finish.
-    usual = default_iterations(graph) / (config.iterations * moved)
-    share = min(
-        1.0,
-        dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)),
-    )
+    geometry, degree = config.geometry, _mean_degree(graph)
+    popular = has_popularity(geometry, popularity)
+    in_parts = (everywhere or geometry.has_cone) and config.stop != "ordered"
+    parts = max(1, graph.n_nodes // meets) if in_parts else 1
+    noise = power(parts, _NOISE_OF_BIASES if popular else _NOISE)
+    # Bounded moves wander as far as the root of their number: of fewer, each is longer. More would
+    # wander further, and the hierarchy fade: iterations beyond the usual number are for the finish.
+    usual = default_iterations(graph) / config.iterations
+    density = min(1.0, degree / _FULL_MOVE_DEGREE)
+    longest = min(1.0, density / noise * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
-    temperature = _HYPERBOLIC if any(part.p for part in config.geometry.parts) else _OTHERWISE
-    smooth, held = (
-        _EQUAL,
-        0.0 if config.geometry.is_flat else _CENTRALITY * math.sqrt(_mean_degree(graph)),
-    )
-    if config.geometry.has_cone:
-        crowd, (hot, cold) = max(1.0, graph.n_nodes / _CROWD) ** 2, _WITH_CONE
-        temperature, smooth = (
-            (hot * power(crowd, _HOTTER), cold),
-            _SMOOTH * dense * _SMOOTH * dense / crowd,
-        )
-    made = replace(
-        config,
-        start="spectral",
-        temperature=temperature,
-        epsilon=(0.01, smooth),
-        popularity=popular,
-    )
-    made = replace(made, centrality=held, finish=finish, parts=parts)
+    temperature = _HYPERBOLIC if geometry.p else _OTHERWISE
+    last_epsilon = _LAST_EPSILON_WITHOUT_CONE
+    if geometry.has_cone:
+        crowding = max(1.0, graph.n_nodes / _CROWDED_NODES) ** 2
+        temperature = _WITH_CONE[0] * power(crowding, _HOTTER), _WITH_CONE[1]
+        last_epsilon = _LAST_SMOOTHING * density * _LAST_SMOOTHING * density / crowding
     return in_units_of_radius(
-        replace(made, step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+        replace(
+            config,
+            start="spectral",
+            temperature=temperature,
+            epsilon=(_FIRST_EPSILON, last_epsilon),
+            step=_STEP,
+            moves="spread",
+            max_step=(longest, _LAST_MOVE * longest),
+            finish=finish,
+            parts=parts,
+            popularity=popular,
+            centrality=0.0 if geometry.is_flat else _CENTRALITY * math.sqrt(degree),
+        )
     )
 
 
@@ -140,20 +142,10 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     )
 
 
-def moved_share(graph: Graph, machine: Machine) -> float:
-    """The share of the points that an iteration moves, about, on a resolved machine."""
-    from ..engines.sampled import default_sizes
-
-    ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
-    return min(1.0, ends / graph.n_nodes)
-
-
 def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
     times = 1.0
-    if machine.backend == "sampled":
-        times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine))
-    elif not ends_exactly(graph.n_nodes, machine):
+    if not ends_exactly(graph.n_nodes, machine):
         times = FEWER
     return round(default_iterations(graph) * times)
 

@@ -4,31 +4,43 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.answers import springs_of
 from ..embedding.record import GraphRecord, Result, RunRecord
+from ..engines.base import BatchState, Machine
 from ..engines.communicator import versions
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
 from ..graph.heights import heights as heights_of
-from ..graph.rows import without_rounding
+from ..loop import Callback, Stopped
 from ..progress import bar
 from ..spaces import Geometry
+from ..spaces.distances import dissimilarities
+from .batch import train_batch
 from .config import TrainingConfig
+from .continued import beside_neighbors
+from .inputs import among
 from .method import recipe
-from .new_ties import NewTies
-from .placing import Cooling, Held, Placing
-from .train import graph_record
+from .start import Given
+from .train import graph_record, problem_of
 
 log = logging.getLogger("ultrahyperbolic")
-# Nodes that are placed at once: pairs of new nodes are looked at, too.
-_AT_ONCE = 256
+# New nodes are compared with at most this many old ones: those nearest to where they start.
+_MAX_OLD_NODES = 5_000
+# New nodes are tried from so many starts at once, and the training of the lowest loss is kept.
+_STARTS = 4
+# Iterations of each, of which the last tenth finish; they move new nodes by this share of the
+# spread of the points at first, far enough to leave a poor place.
+_ITERATIONS, _MAX_MOVE, _FINISH = 400, 0.3, 0.1
+# Pairs of nodes whose distances are computed at once: it bounds the memory.
+_BLOCK_PAIRS = 1 << 20
 
 
 def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
@@ -37,8 +49,7 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
     Parameters
     ----------
     embedding
-        Where the nodes go. Where its graph is at hand, ties of new nodes are also compared with the
-        pairs of their old ends.
+        Where the nodes go. Where its ties are known, new ties are compared with them, too.
     ties
         Pairs (id, id) or triples (id, id, weight), or anything `as_graph` takes. Nodes that the
         embedding does not have are the new ones; ties among them count, ties among old ones are
@@ -61,26 +72,37 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
             "nodes can be placed on pseudo-hyperboloids and in flat space, not on "
             f"{embedding.manifold}"
         )
-    springs = springs_of(embedding)
+    n, springs = len(embedding), springs_of(embedding)
     graph = _as_ties(ties, directed=springs is not None)
-    news = NewNodes.of(graph, embedding, directed=springs is not None)
-    news.require_ties(embedding)
-    if not quiet and news.left_out:
-        log.warning("%d ties join two nodes of the embedding, and are left out", news.left_out)
-    heights = (
-        None if springs is None else np.append(springs.heights, _heights(embedding, news.ties))
-    )
-    points, popularity = place_nodes(embedding, news.ties, heights, seed=seed, quiet=quiet)
+    whole, left_out = _joined(embedding, graph)
+    if not quiet and left_out:
+        log.warning("%d ties join two nodes of the embedding, and are left out", left_out)
+    heights = None
+    if springs is not None:
+        held = np.append(springs.heights, np.full(whole.n_nodes - n, np.nan))
+        heights = heights_of(whole.n_nodes, *whole.arcs, held=held)
+    with bar("placing", _ITERATIONS, show=not quiet) as update:
+        found = _place_nodes(embedding, whole, heights, seed, lambda now: update(now.iteration, ""))
     record = RunRecord(
         config=embedding.record.config, seed=seed, versions=versions(), graph=graph_record(graph)
     )
     columns: dict[str, Floats] = {}
     if heights is not None and springs is not None:
-        columns["height"] = heights[len(embedding) :]
+        columns["height"] = heights[n:]
         record = replace(record, result=Result(0, spring=springs.spring, heights="height"))
-    among = news.graph_among(graph)
+    ties_among = among(whole, np.arange(n, whole.n_nodes))
+    labels = None
+    if graph.labels is not None:
+        labels = {node: graph.labels[node] for node in ties_among.ids if node in graph.labels}
+    ties_among = replace(ties_among, labels=labels)
     return Embedding(
-        news.ids, points, embedding.space, record, among, popularity=popularity, attributes=columns
+        ties_among.ids,
+        found.points,
+        embedding.space,
+        record,
+        ties_among,
+        popularity=None if embedding.popularity is None else found.offsets,
+        attributes=columns,
     )
 
 
@@ -88,13 +110,9 @@ def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
     """The nodes of an embedding, then those that `place` found by some ties; a column ``new`` says
     which.
     """
-    n, ids, graph = len(embedding), [*embedding.ids, *new.ids], embedding.ties
-    if graph is not None:
-        arcs, weights = graph.arcs if graph.is_directed else (graph.edges, graph.weights)
-        found = NewNodes.of(ties, embedding, directed=graph.is_directed).ties
-        first, second = np.concatenate((arcs, found.ordered[0])).T
-        joined = np.append(weights, found.ordered[1])
-        graph = Graph.from_arrays(first, second, joined, ids=ids, directed=graph.is_directed)
+    n = len(embedding)
+    graph = None if embedding.ties is None else _joined(embedding, ties)[0]
+    ids = [*embedding.ids, *new.ids]
     record = replace(
         new.record,
         graph=GraphRecord(nodes=len(ids), edges=None if graph is None else graph.n_edges),
@@ -136,158 +154,129 @@ def _as_ties(ties: object, *, directed: bool = False) -> Graph:
     return Graph.from_edges(list(ties), name="the ties", directed=directed)
 
 
-@dataclass(frozen=True)
-class NewNodes:
-    """Nodes that an embedding does not have, and their ties."""
-
-    ids: list[Hashable]
-    ties: NewTies
-    left_out: int = 0
-    """How many ties join two old nodes."""
-
-    @classmethod
-    def of(cls, graph: Graph, embedding: Embedding, *, directed: bool = False) -> NewNodes:
-        """Those of a graph, in its order; ``directed`` keeps directions."""
-        n, known = len(embedding), set(embedding.ids)
-        ids = [node for node in graph.ids if node not in known]
-        rows = {node: row for row, node in enumerate((*embedding.ids, *ids))}
-        where = np.array([rows[node] for node in graph.ids], dtype=np.int64)
-        ends, weights, ways = where[graph.edges].reshape(-1, 2), graph.weights, None
-        left_out = int((ends < n).all(1).sum())
-        if directed:
-            both = (
-                np.repeat(weights[:, None], 2, 1) if graph.directions is None else graph.directions
-            )
-            ends, weights = np.concatenate((ends, ends[:, ::-1])), both.T.reshape(-1)
-            ways = np.where(ends[:, 0] > ends[:, 1], 1, -1)
-        ends = np.sort(ends, axis=1)
-        kept = ends[:, 1] >= n
-        ties = NewTies(
-            len(ids),
-            n,
-            np.column_stack((ends[kept, 1] - n, ends[kept, 0])),
-            weights[kept],
-            None if ways is None else ways[kept],
-        )
-        return cls(ids, ties, left_out)
-
-    def require_ties(self, embedding: Embedding) -> None:
-        """Raise ``ValueError`` where a node has nothing to be placed by."""
-        if not self.ids:
-            raise ValueError(
-                "every node of the ties is in the embedding already: there is nothing to place"
-            )
-        lost = np.flatnonzero(self.ties.steps > self.ties.count)
-        if not len(lost):
-            return
-        node = self.ids[lost[0]]
-        text = str(node)
-        hint = (
-            f"; the ids of the embedding are text: try {text!r}"
-            if text != node and text in embedding.ids
-            else ""
-        )
+def _joined(embedding: Embedding, graph: Graph) -> tuple[Graph, int]:
+    """The nodes of an embedding and then the new ones of a graph, with the ties of both; and how
+    many ties of the graph are left out, as they join two old nodes.
+    """
+    n, directed = len(embedding), springs_of(embedding) is not None
+    old_ids = set(embedding.ids)
+    new_ids = [node for node in graph.ids if node not in old_ids]
+    if not new_ids:
         raise ValueError(
-            f"no ties lead from node {node!r} to a node of the embedding ({len(lost)} such): "
-            f"give one, or leave the node out{hint}"
+            "every node of the ties is in the embedding already: there is nothing to place"
         )
-
-    def graph_among(self, graph: Graph) -> Graph:
-        """The new nodes with the ties among them."""
-        ends, weights = self.ties.ordered
-        among = (ends >= self.ties.n_held).all(1)
-        (i, j), directed = ends[among].T - self.ties.n_held, self.ties.ways is not None
-        found = Graph.from_arrays(
-            i, j, weights[among], ids=tuple(self.ids), name=graph.source, directed=directed
-        )
-        labels = (
-            None
-            if graph.labels is None
-            else {n: graph.labels[n] for n in self.ids if n in graph.labels}
-        )
-        return replace(found, labels=labels)
+    rows = {node: row for row, node in enumerate((*embedding.ids, *new_ids))}
+    where = np.array([rows[node] for node in graph.ids], dtype=np.int64)
+    left_out = int((where[graph.edges] < n).all(1).sum())
+    ends, weights = graph.arcs if directed else (graph.edges, graph.weights)
+    new = (where[ends] >= n).any(1)
+    ends, weights = where[ends[new]], weights[new]
+    if (old := embedding.ties) is not None:
+        old_ends, old_weights = old.arcs if directed else (old.edges, old.weights)
+        ends, weights = np.concatenate((old_ends, ends)), np.append(old_weights, weights)
+    first, second = ends.T
+    whole = Graph.from_arrays(
+        first, second, weights, ids=list(rows), directed=directed, name=graph.source
+    )
+    return whole, left_out
 
 
-def place_nodes(
-    embedding: Embedding, ties: NewTies, heights: Floats | None = None, *, seed: int, quiet: bool
-) -> tuple[Floats, Floats | None]:
-    """Points [k, d] of new nodes, and where the embedding has it their popularity [k].
+def _place_nodes(
+    embedding: Embedding,
+    whole: Graph,
+    heights: Floats | None,
+    seed: int,
+    show: Callback[BatchState],
+) -> Given:
+    """Points [k, d] and offsets [k] of the nodes of ``whole`` that come after those of the
+    embedding.
 
     Of directed ties, ``heights`` [n + k] are those of old nodes and of new ones.
     """
-    geometry, n, springs = (
-        embedding.geometry,
-        ties.n_held,
-        None if heights is None else springs_of(embedding),
-    )
+    geometry, n, springs = embedding.geometry, len(embedding), springs_of(embedding)
     assert geometry is not None
-    points, popularity = (
-        np.zeros((ties.count, embedding.points.shape[1])),
-        _popularity(embedding, ties),
+    is_new = np.arange(whole.n_nodes) >= n
+    points = np.zeros((whole.n_nodes, embedding.points.shape[1]))
+    points[:n] = embedding.points
+    offsets = np.zeros(whole.n_nodes)
+    if embedding.popularity is not None:
+        offsets[:n], offsets[n:] = embedding.popularity, embedding.popularity.mean()
+    seeds = [(seed + k) % 2**63 for k in range(_STARTS)]
+    starts = [beside_neighbors(whole, geometry, points, ~is_new, each) for each in seeds]
+    lost = np.flatnonzero(np.isnan(starts[0][:, 0]))
+    if len(lost):
+        _refuse(embedding, [whole.ids[row] for row in lost.tolist()])
+    order = whole.node_order
+    order = order[np.isin(order, _compared(whole, Given(starts[0], offsets), n, geometry))]
+    inner = among(whole, order)
+    config = _config(embedding, inner)
+    configs = [replace(config, seed=each) for each in seeds]
+    problem = problem_of(inner, configs)
+    if problem.pairs.heights is not None and heights is not None:
+        problem = problem._replace(pairs=replace(problem.pairs, heights=heights[order]))
+    state = BatchState.start([start[order] for start in starts])
+    state.offsets[:] = state.best_offsets[:] = offsets[order]
+    state.record["spring"] = 0.0 if springs is None else springs.spring
+
+    computed = train_batch(
+        problem, configs, Machine("cpu"), state, callbacks=[show], moves=is_new[order]
     )
-    # Those nearest to old nodes first: what is placed helps to place the others.
-    order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
-    arcs, spring = (
-        None if embedding.graph is None else embedding.graph.arcs,
-        0.0 if springs is None else springs.spring,
+    if computed.outcome.ending.why is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
+    best, rows = int(np.argmin(computed.after)), positions_in(order, whole.n_nodes)[n:]
+    return Given(computed.state.best[best, rows], computed.state.best_offsets[best, rows])
+
+
+def _refuse(embedding: Embedding, lost: list[Hashable]) -> NoReturn:
+    """Raise ``ValueError``: nothing says where some nodes go."""
+    text = str(lost[0])
+    hint = ""
+    if text != lost[0] and text in embedding.ids:
+        hint = f"; the ids of the embedding are text: try {text!r}"
+    raise ValueError(
+        f"no ties lead from node {lost[0]!r} to a node of the embedding ({len(lost)} such): "
+        f"give one, or leave the node out{hint}"
     )
-    with bar("placing", ties.count, show=not quiet) as update:
-        for start in range(0, ties.count, _AT_ONCE):
-            rows, placed = order[start : start + _AT_ONCE], order[:start]
-            here = np.concatenate((np.arange(n), n + placed, n + rows))
-            offsets, levels = (
-                None if values is None else values[here] for values in (popularity, heights)
-            )
-            held = Held(
-                np.concatenate((embedding.points, points[placed])), arcs, offsets, levels, spring
-            )
-
-            def show(share: float, begun: int = start, many: int = len(rows)) -> None:
-                update(begun + share * many, "")
-
-            points[rows] = Placing(geometry, cooling, ties.some(rows, placed), held, seed).run(show)
-    return points, None if popularity is None else popularity[n:]
 
 
-def _cooling(embedding: Embedding, geometry: Geometry) -> Cooling:
+def _compared(whole: Graph, start: Given, n: int, geometry: Geometry) -> Ints:
+    """The nodes that matter: the new ones, those they are tied to, and of old ones the nearest."""
+    if n <= _MAX_OLD_NODES:
+        return np.arange(whole.n_nodes)
+    nearest = np.full(n, np.inf)
+    new, rows = np.arange(n, whole.n_nodes), max(1, _BLOCK_PAIRS // n)
+    for first in range(0, len(new), rows):
+        some = start.points[new[first : first + rows], None]
+        apart = dissimilarities(
+            some, start.points[None, :n], geometry.time_dimensions, -geometry.beta
+        )
+        nearest = np.minimum(nearest, apart.min(0))
+    nearest -= start.offsets[:n]
+    ends = whole.edges[(whole.edges >= n).any(1)]
+    nearest[ends[ends < n]] = -np.inf
+    kept = np.argsort(nearest, kind="stable")[:_MAX_OLD_NODES]
+    return np.append(kept, new)
+
+
+def _config(embedding: Embedding, graph: Graph) -> TrainingConfig:
     """As the embedding was trained; as it would be where nothing is known of that."""
-    graph = embedding.graph or Graph.from_arrays([0], [1], ids=max(2, len(embedding)))
-    usual = recipe(TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat), graph)
-    temperature, epsilon = usual.temperature, usual.epsilon
-    if embedding.record.config is not None:
-        config = TrainingConfig.from_json(embedding.record.config)
-        temperature = max(temperature[0], config.temperature[0]), config.temperature[1]
-        if config.dissimilarity == "smoothed":
-            epsilon = max(epsilon[0], config.epsilon[0]), config.epsilon[1]
-    return Cooling(temperature, epsilon)
-
-
-def _heights(embedding: Embedding, ties: NewTies) -> Floats:
-    """[k] of new nodes: the springs of their ties are at rest, while old nodes stay.
-
-    As in training, only the order of weights counts, where it is known: springs are by their ranks
-    among the old ties.
-    """
-    (arcs, weights), graph, n = ties.ordered, embedding.graph, ties.n_held
-    springs = np.ones(len(weights))
-    if graph is not None and graph.is_directed:
-        old = len(graph.arcs[1])
-        every = without_rounding(np.append(graph.arcs[1], weights))
-        known, asked = np.sort(every[:old]), every[old:]
-        ranks = np.searchsorted(known, asked, "left") + np.searchsorted(known, asked, "right") + 1
-        springs = ranks / (old + 1)
-    held = np.append(embedding.heights, np.full(ties.count, np.nan))
-    return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
-
-
-def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
-    """[n + k] of old nodes, and what a line through them says for the ties of new ones; else their
-    mean.
-    """
-    if embedding.popularity is None:
-        return None
-    line = np.array([0.0, embedding.popularity.mean()])
-    if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
-        line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
-    degree = np.bincount(ties.at_nodes[0], minlength=ties.count) // (1 if ties.ways is None else 2)
-    return np.append(embedding.popularity, np.polyval(line, np.log1p(degree)))
+    geometry = embedding.geometry
+    assert geometry is not None
+    where = TrainingConfig(
+        geometry.p, geometry.q, geometry.beta, geometry.flat, iterations=_ITERATIONS
+    )
+    usual = replace(
+        recipe(where, graph, popularity=embedding.popularity is not None),
+        start="given",
+        max_step=(_MAX_MOVE, 1e-3 * _MAX_MOVE),
+        finish=_FINISH,
+        centrality=0.0,
+    )
+    if embedding.record.config is None:
+        return usual
+    config = TrainingConfig.from_json(embedding.record.config)
+    hot = max(usual.temperature[0], config.temperature[0])
+    rough, fine = usual.epsilon
+    if config.dissimilarity == "smoothed":
+        rough, fine = max(rough, config.epsilon[0]), config.epsilon[1]
+    return replace(usual, temperature=(hot, config.temperature[1]), epsilon=(rough, fine))

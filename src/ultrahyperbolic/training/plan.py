@@ -13,15 +13,15 @@ import numpy as np
 from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..engines.base import Machine, Problem, check_directed
-from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
+from ..engines.registry import ends_exactly, others_met, resolve
 from ..graph import Graph
 from ..objective import RankedPairs
-from ..options import Backend, Options, complete
-from ..spaces import Geometry, ProductGeometry
+from ..options import Options, complete
+from ..spaces import Geometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
-from .method import has_popularity, in_units_of_radius, moved_share, recipe, usual_iterations
+from .method import has_popularity, in_units_of_radius, recipe, usual_iterations
 from .presets import PRESETS
 from .selection import BY
 
@@ -29,7 +29,7 @@ from .selection import BY
 # apart.
 _BRIEF_FINISH = 0.05
 # The options that name a geometry.
-_LOCATING = ("p", "q", "dim", "flat", "signature", "product", "beta", "by")
+_LOCATING = ("p", "q", "dim", "flat", "signature", "beta", "by")
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,6 @@ class Plan:
                 "others: "
                 f"leave {what} out, or embed anew"
             )
-        if isinstance(
-            self.where, ProductGeometry
-        ):  # for which there is no recipe of the paper, and only torch
-            if preset is not None:
-                raise ValueError(
-                    f"preset {preset!r} is for one geometry: leave it out with a product"
-                )
-            if (backend := self.asked["backend"]) not in ("auto", "reference"):
-                raise ValueError(
-                    f"backend {backend!r} cannot train products of geometries: use 'reference'"
-                )
         if time_limit is not None:
             check_positive("time_limit", time_limit)
         TrainingConfig(**self.settings)  # which checks them, before a graph is read
@@ -94,10 +83,7 @@ class Plan:
     def machine(self) -> Machine:
         """Where to compute, as asked."""
         asked = self.asked
-        backend: Backend = (
-            "reference" if isinstance(self.where, ProductGeometry) else asked["backend"]
-        )
-        return Machine(asked["device"], backend, asked["threads"], asked["precision"])
+        return Machine(asked["device"], asked["backend"], asked["threads"], asked["precision"])
 
     @property
     def settings(self) -> Settings:
@@ -182,19 +168,11 @@ def _configure(
     popularity = plan.asked["popularity"]
     if popularity is None and plan.old is not None:
         popularity = plan.old.popularity is not None
-    if machine.backend == "sampled":
-        whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
-        made = recipe(config, graph, everywhere=True, popularity=popularity, moved=moved)
-        made = replace(
-            made, step_back=False, centrality=0.0
-        )  # losses are too noisy to take steps back by
-    else:
-        whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
-        everywhere = everywhere or not whole
-        made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
-        made = (
-            made if made.parts == 1 else replace(made, keep="last")
-        )  # losses of parts do not compare
+    whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
+    everywhere = everywhere or not whole
+    made = recipe(config, graph, meets=meets, everywhere=everywhere, popularity=popularity)
+    # Losses of different parts of the pairs are not comparable.
+    made = made if made.parts == 1 else replace(made, keep="last")
     made = made if whole else replace(made, iterations=made.descents, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
-from ..graph.base import html_table
+from ..graph.markup import html_table
 from ..options import By as By
 from ..spaces import Geometry
 
@@ -21,7 +21,7 @@ BY: tuple[By, ...] = get_args(By)
 
 @dataclass
 class Row:
-    """A geometry and how it did in the longest training that it came to: one value a seed."""
+    """A geometry and how it did: one value a seed."""
 
     geometry: Geometry
     iterations: int = 0
@@ -37,10 +37,8 @@ class Row:
     """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none
     was held out.
     """
-    kept: bool = True
-    """Whether it was among the last."""
     differences: list[float] = field(default_factory=list)
-    """The score less that of the winner after the same number of iterations, seed by seed."""
+    """The score less that of the winner, seed by seed."""
 
     @property
     def score(self) -> float:
@@ -65,9 +63,9 @@ class Row:
 
     @property
     def is_near(self) -> bool:
-        """Whether it went as far as the winner and cannot be told from it."""
+        """Whether it cannot be told from the winner."""
         error = self.difference_error
-        return self.kept and error is not None and self.difference >= -2.0 * error
+        return error is not None and self.difference >= -2.0 * error
 
     def mean(self, name: str) -> float | None:
         """A measure's mean over the seeds; None where it is not defined."""
@@ -88,7 +86,6 @@ class Row:
             "flat": self.geometry.flat,
             "seeds": len(self.scores),
             "iterations": self.iterations,
-            "kept": self.kept,
             **{name: self.mean(name) for name in ("map", "tie_order")},
         }
         for name, values in (
@@ -106,7 +103,7 @@ class Selection:
     """What `select` returns."""
 
     rows: list[Row]
-    """The best first; those dropped early after those that were not."""
+    """The best first."""
     within_noise: list[str]
     """Geometries within two standard errors of the winner over the seeds; none with one seed, which
     cannot tell.
@@ -165,7 +162,6 @@ class Selection:
             if row is self.rows[0]
             else f"{row.difference:+.4f}{around}",
             "iterations": str(row.iterations),
-            "": "" if row.kept else "dropped early",
         }
 
     def _repr_html_(self) -> str:

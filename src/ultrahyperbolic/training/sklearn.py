@@ -21,7 +21,7 @@ from .inputs import Weight, find_graph
 
 # What decides the geometry beside p and q, and what it is if nothing does: features need more room
 # than a map.
-_GEOMETRY = ("signature", "dim", "flat", "product", "preset")
+_GEOMETRY = ("signature", "dim", "flat", "preset")
 _DEFAULT_GEOMETRY = {"p": 8, "q": 8}
 
 

@@ -58,11 +58,6 @@ class SpectralStart:
 
     def __call__(self, geometry: Geometry, seed: int, scale: float = 1.0) -> Floats:
         """[n, d] points of a geometry; ``scale`` draws them together, towards the pole."""
-        if len(geometry.parts) > 1:
-            return np.concatenate(
-                [self(part, seed + k, scale) for k, part in enumerate(geometry.parts)], axis=1
-            )
-        (geometry,) = geometry.parts
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
             flat = self._between_neighbors(self._flat.coordinates(geometry.dim, 1.0))
@@ -235,13 +230,7 @@ def near_pole(
     Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the
     authors' scripts.
     """
-    if len(geometry.parts) > 1:
-        drawn = geometry.manifold.random_near_pole(
-            n, epsilon=epsilon, generator=seed, perturb_first=perturb_first
-        )
-        return np.asarray(drawn.numpy())
     generator = np.random.RandomState(seed & 0xFFFFFFFF)  # which torch's is, too
-    (geometry,) = geometry.parts
     time, radius = (0, 1.0) if geometry.is_flat else (geometry.time_dimensions, geometry.radius)
     left, points = np.arange(n), np.empty((n, geometry.ambient_dim))
     while len(left):  # nothing rescales a draw with ⟨z, z⟩ >= 0 onto the manifold

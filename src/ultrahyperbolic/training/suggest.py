@@ -63,9 +63,8 @@ def suggest(
     import pandas as pd
 
     if graph is not None:
-        embedding = replace(
-            embedding, manifold=embedding.space, graph=as_graph(graph).with_nodes(embedding.ids)
-        )
+        data = as_graph(graph).with_nodes(embedding.ids)
+        embedding = replace(embedding, manifold=embedding.space, graph=data)
     data, k = graph_of(embedding), check_count("k", k, 1)
     row = None if node is None else embedding.index(node)
     known = calibrate(embedding, quiet=quiet) if calibration is None else calibration
@@ -74,22 +73,18 @@ def suggest(
         pairs, scores = likeliest(evidence, known, k, row, update)
     if row is not None and not data.is_directed:
         pairs = np.where(pairs[:, :1] == row, pairs, pairs[:, ::-1])
+    distances, nearness = _on_the_map(embedding, pairs)
+    reasons = [
+        _reason(evidence, *ends, near) for *ends, near in zip(*pairs.T, nearness, strict=True)
+    ]
     columns: dict[str, object] = {}
     for name, label, side in (("node", "label", 0), ("neighbor", "neighbor_label", 1)):
-        ids = [embedding.ids[int(i)] for i in pairs[:, side]]
+        ids = [embedding.ids[i] for i in pairs[:, side].tolist()]
         columns[name] = pd.Series(ids, dtype=object)
         if embedding.labels is not None:
             columns[label] = pd.Series([embedding.labels.get(each) for each in ids], dtype=object)
-    distances, nearness = _on_the_map(embedding, pairs)
-    reasons = [
-        _reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)
-    ]
-    columns |= {
-        "distance": distances,
-        "score": known.chance(scores),
-        "reason": pd.Series(reasons, dtype=object),
-    }
-    table = pd.DataFrame(columns)
+    columns |= {"distance": distances, "score": known.chance(scores)}
+    table = pd.DataFrame(columns | {"reason": pd.Series(reasons, dtype=object)})
     if row is None and 0 < len(table) <= len(known.precision):
         table.attrs["precision"] = known.precision[len(table) - 1]
     return table

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from ..embedding.forms import measures_of_directions
 from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem, check_directed
 from ..engines.callbacks import START
-from ..engines.communicator import communicator, versions
-from ..engines.memory import fits, require_memory
+from ..engines.communicator import versions
+from ..engines.memory import explaining_shortage, fits, require_memory
 from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs
 from ..graph import Graph
@@ -35,7 +35,7 @@ from ..objective import Closeness, RankedPairs
 from ..pairs import Points, tensor_of
 from ..progress import bar
 from ..spaces import Space
-from .batch import Batch, Computed
+from .batch import Computed, train_batch
 from .config import TrainingConfig
 from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
@@ -52,17 +52,6 @@ _HERE = Machine()
 
 
 Device: TypeAlias = "str | torch.device | None"
-
-
-class TimeLimit(NamedTuple):
-    """Seconds."""
-
-    seconds: float | None
-    """In all; None for no limit."""
-    spent: float = 0.0
-    """Of these, what comes before the training and after it."""
-    measuring: float | None = None
-    """Of these, what measures may take."""
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
@@ -100,7 +89,7 @@ def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: M
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is
     free.
     """
-    require_memory(problem, machine, lambda count: _start_bytes(problem, configs[:count]))
+    require_memory(problem, machine, _start_bytes(problem, configs))
 
 
 def has_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> bool:
@@ -125,63 +114,17 @@ def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
     return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges) if spectral else 0
 
 
-def embed_best(
-    graph: Graph,
-    configs: Sequence[TrainingConfig],
-    machine: Machine = _HERE,
-    *,
-    quiet: bool = True,
-    measures: bool = True,
-    callbacks: Sequence[Callback[BatchState]] = (),
-    time_limit: TimeLimit | None = None,
-    checkpoint: Checkpoint[BatchState] | None = None,
-    start: Given | None = None,
-    asked: Callable[[], bool] = bool,
-) -> Embedding:
-    """Train as one batch and keep the training of the lowest loss.
-
-    Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
-    """
-    interrupted = False
-    try:
-        embeddings = embed_many(
-            graph,
-            configs,
-            machine,
-            quiet=quiet,
-            measures=False,
-            callbacks=callbacks,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            start=start,
-            asked=asked,
-        )
-    except Interrupted as error:
-        embeddings, interrupted = error.embeddings, True
-    best = embeddings[0]
-    if len(embeddings) > 1:
-        losses = [_loss_of(embedding) for embedding in embeddings]
-        kept = losses.index(min(losses))
-        tried = enumerate(zip(configs, losses, strict=True))
-        tries = [
-            {"seed": c.seed, "final_loss": _finite(loss), "kept": k == kept}
-            for k, (c, loss) in tried
-        ]
-        best = embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
-    try:
-        if measures and not interrupted:
-            device = resolve(machine, graph.n_nodes).device
-            best = measured(
-                graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring
-            )
-    except KeyboardInterrupt:
-        interrupted = True
-    if interrupted:
-        performed = 0 if best.record.result is None else best.record.result.iterations
-        raise Interrupted(
-            f"after {performed} iterations; the best points so far: .embedding", embedding=best
-        )
-    return best
+def best_of(embeddings: Sequence[Embedding]) -> Embedding:
+    """The training of the lowest loss, whose record tells of the others."""
+    if len(embeddings) == 1:
+        return embeddings[0]
+    losses = [_loss_of(embedding) for embedding in embeddings]
+    kept = losses.index(min(losses))
+    tries = [
+        {"seed": each.record.seed, "final_loss": _finite(loss), "kept": k == kept}
+        for k, (each, loss) in enumerate(zip(embeddings, losses, strict=True))
+    ]
+    return embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
 
 
 def _loss_of(embedding: Embedding) -> float:
@@ -199,7 +142,8 @@ def embed_many(
     configs: Sequence[TrainingConfig],
     machine: Machine = _HERE,
     *,
-    time_limit: TimeLimit | float | None = None,
+    time_limit: float | None = None,
+    spent: float = 0.0,
     measures: bool = True,
     quiet: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
@@ -211,15 +155,14 @@ def embed_many(
     alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes
-    on from there. ``start`` is where those start that say so. ``asked`` says whether someone wants
-    it to stop now. Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as
-    its ``embeddings``.
+    on from there. ``start`` is where those start that say so. Of the seconds of ``time_limit`` some
+    are ``spent`` before and after. ``asked`` says whether someone wants it to stop now. Raises
+    `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     began = time.monotonic()
     graph.require_trainable()
-    limit = time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(time_limit)
-    if limit.seconds is not None:
-        check_positive("time_limit", limit.seconds)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
     # Nodes are trained in an order of their own, so that the order of rows in a file does not
     # change the result.
     order = graph.node_order
@@ -237,15 +180,6 @@ def embed_many(
     state = _starting_state(inner, configs, checkpoint, start)
     if problem.pairs.heights is not None:
         state.record["spring"] = [START * config.temperature[0] for config in configs]
-    batch = Batch(
-        problem,
-        configs,
-        machine,
-        state,
-        limit.seconds,
-        limit.spent + time.monotonic() - began,
-        checkpoint,
-    )
     for preset in PRESETS:
         if not quiet and configs[0].preset == preset:
             log.warning("%s", "\n  ".join(differences(preset)))
@@ -256,20 +190,31 @@ def embed_many(
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        found = communicator().perform(
-            batch, [show, *(_outside(callback, back) for callback in callbacks)], asked
-        )
-    found = found._replace(state=found.state.reordered(back))
+        with explaining_shortage():
+            computed = train_batch(
+                problem,
+                configs,
+                machine,
+                state,
+                time_limit=time_limit,
+                spent=spent + time.monotonic() - began,
+                checkpoint=checkpoint,
+                callbacks=[show, *(_outside(callback, back) for callback in callbacks)],
+                asked=asked,
+            )
+    computed = computed._replace(state=computed.state.reordered(back))
     heights = (
         np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
     )
-    timing = Timing(started, found.outcome.seconds, len(configs), found.engine, found.evaluation)
+    timing = Timing(
+        started, computed.outcome.seconds, len(configs), computed.engine, computed.evaluation
+    )
     embeddings = [
-        _embedding(graph, config, found, number, heights, timing)
+        _embedding(graph, config, computed, number, heights, timing)
         for number, config in enumerate(configs)
     ]
-    if found.outcome.ending.why is Stopped.INTERRUPTED:
-        performed = found.outcome.losses.shape[1]
+    if computed.outcome.ending.why is Stopped.INTERRUPTED:
+        performed = computed.outcome.losses.shape[1]
         raise Interrupted(
             f"after {performed} iterations; the best points so far: .embeddings",
             embeddings=embeddings,

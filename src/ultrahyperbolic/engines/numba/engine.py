@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...lazy import torch
 from ...objective import Closeness
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
@@ -32,7 +32,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    require_scope,
 )
 from ..communicator import Communicator
 from . import iterate, streaming
@@ -64,9 +63,6 @@ class NumbaEngine(Engine):
     name: str = field(default="numba", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.communicator.size > 1:
-            self.name += f", {self.communicator.size} processes"
-        require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
         n, positions, scratch = self.pairs.n_nodes, None, self.pairs.n_edges
         closeness = self.closeness or Closeness.none(n)
@@ -216,13 +212,14 @@ class NumbaEngine(Engine):
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
     """Give every process the slabs that the others have computed."""
 
-    def parts(rank: int) -> list[torch.Tensor]:
-        """The sums and the gradients of its slabs, which begin at their first rows."""
-        mine = communicator.owned(len(work.sums), rank)
-        gradients = (work.gradients[s][:, work.slabs[s] :] for s in mine)
-        return [torch.from_numpy(part) for part in (work.sums[mine.start : mine.stop], *gradients)]
+    def slab_of(s: int) -> tuple[NDArray[np.floating], ...]:
+        """Its sums and its gradient, which begins at its first row."""
+        return work.sums[s], work.gradients[s][:, work.slabs[s] :]
 
-    communicator.exchange([parts(rank) for rank in range(communicator.size)])
+    slabs = communicator.gather([slab_of(s) for s in communicator.owned(len(work.sums))])
+    for s, arrays in enumerate(chain.from_iterable(slabs)):
+        for here, there in zip(slab_of(s), arrays, strict=True):
+            here[...] = there
 
 
 class CompiledRun:

@@ -32,7 +32,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    require_scope,
 )
 from .iterate_kernels import (
     RECORD_WIDTH,
@@ -71,7 +70,6 @@ class TritonEngine(Engine):
     name: str = field(default="triton", kw_only=True)
 
     def __post_init__(self) -> None:
-        require_scope("triton", self.specs)
         device = self.device or torch.device("cuda")
         groups: dict[_Shared, list[int]] = {}
         for number, spec in enumerate(self.specs):

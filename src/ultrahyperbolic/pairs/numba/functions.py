@@ -285,3 +285,62 @@ def exponentials(values, count, least, rate, weights):
     for j in range(count):
         y = (least - values[j]) * rate
         weights[j] = exp_between(y if y > -700.0 else -700.0)
+
+
+# Half chords below this are made again, from differences of the points as they are stored.
+_NEAR = 1e-4
+# From ‖t‖‖t′‖ = 4|β| on two points are far from the pole, as for the manifolds.
+_FAR = 4.0
+
+
+@inner
+def separations(points, level, heights, time, radius, i, start, count, w, side):
+    """w of node i with ``count`` nodes from ``start`` on, without cancellation far from the pole:
+    by the chord of x and ±y, both divided by their heights. ``side`` is scratch.
+    """
+    for j in range(count):
+        w[j] = side[j] = 0.0
+    for k in range(time):
+        x, row = level[k, i], level[k, start : start + count]
+        for j in range(count):
+            side[j] += x * row[j]
+    for j in range(count):
+        side[j] = -1.0 if side[j] < 0.0 else 1.0
+    for k in range(len(level)):
+        x, row, sign = level[k, i], level[k, start : start + count], -1.0 if k < time else 1.0
+        for j in range(count):
+            difference = x - side[j] * row[j]
+            w[j] += sign * (difference * difference)
+    if time == 0:
+        return
+    height, others, quarter = heights[i], heights[start : start + count], 0.25 / (radius * radius)
+    near = 0
+    for j in range(count):
+        product, difference = height * others[j], height - others[j]
+        w[j] = quarter * product * w[j] + 0.25 * (difference * difference) / product
+        near += abs(w[j]) < _NEAR
+    if near > 0:
+        for j in range(count):
+            if abs(w[j]) < _NEAR:
+                first, second = min(i, start + j), max(i, start + j)
+                w[j] = _near_separation(points, heights, time, radius, first, second, side[j])
+    for j in range(count):
+        w[j] = w[j] if side[j] > 0.0 else -1.0 - w[j]
+
+
+@inner
+def _near_separation(points, heights, time, radius, i, j, side):
+    """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding
+    of a division.
+    """
+    square = radius * radius
+    f = heights[i] / heights[j]
+    if heights[i] * heights[j] <= _FAR * square:
+        f = 1.0
+    whole = min(np.rint(f), 1.0)
+    total = 0.0
+    for k in range(len(points)):
+        x, y = points[k, i], side * points[k, j]
+        chord = (whole * y - x) + (f - whole) * y
+        total += -chord * chord if k < time else chord * chord
+    return (total / square + (f - 1.0) * (f - 1.0)) / (4.0 * f)

@@ -1,35 +1,35 @@
-"""What figures show, as plain data that any library can draw: the paper's geometry, graphs and
-losses.
-"""
+"""Figures 1 and 2 of the paper: hyperboloids, geodesics, exp and log in ordinary space."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from mpl_toolkits.mplot3d import Axes3D
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from ..arrays import Floats, Ints
-from ..embedding import Embedding
-from ..graph import Graph
+from ..arrays import Floats
 from ..lazy import Tensor, torch
-from ..pairs import distances_from
+from .files import STYLE, NotebookFigure
 
 if TYPE_CHECKING:
     from ..geometry import PseudoHyperboloid
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
-BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = (
-    "#0072B2",
-    "#56B4E9",
-    "#009E73",
-    "#E69F00",
-    "#D55E00",
-    "#222222",
-)
+BLUE = "#0072B2"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+ORANGE = "#E69F00"
+VERMILION = "#D55E00"
+BLACK = "#222222"
 GREY = "#A9B0BA"
-_MOST_TIES = 5000  # that are drawn, the strongest
 
 
 class Surface(NamedTuple):
@@ -186,7 +186,7 @@ def _part(manifold: PseudoHyperboloid, first: Tensor, last: Tensor) -> Floats:
     return manifold.psi_inverse(arcs).numpy()
 
 
-def geodesics(beta: float = -1.0) -> list[Scene]:
+def geodesics(beta: float = -1.0) -> Scene:
     """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and
     both light rays.
     """
@@ -204,10 +204,10 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
         pieces.append(Curve(manifold.geodesic(x, vector, length * steps).numpy(), color, name, 3.0))
     pieces.append(Mark(x.numpy(), "x", BLACK, (0.0, -0.3 * root, -0.05 * root)))
-    return [Scene("three kinds of geodesic", _AXES, pieces, _limits(root), (16.0, 24.0))]
+    return Scene("three kinds of geodesic", _AXES, pieces, _limits(root), (16.0, 24.0))
 
 
-def exp_log(beta: float = -1.0) -> list[Scene]:
+def exp_log(beta: float = -1.0) -> Scene:
     """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that
     exp_x does not reach.
     """
@@ -234,7 +234,7 @@ def exp_log(beta: float = -1.0) -> list[Scene]:
         Mark(back.numpy(), "ξ = logₓ(y)", GREEN, (-0.74 * root, 0.36 * root, 0.06 * root)),
         Mark(y.numpy(), "y = expₓ(ξ)", BLUE, (0.55 * root, -0.25 * root, 0.1 * root)),
     ]
-    return [Scene("exponential and logarithm map", _AXES, pieces, _limits(root), (14.0, 58.0))]
+    return Scene("exponential and logarithm map", _AXES, pieces, _limits(root), (14.0, 58.0))
 
 
 def _limits(root: float) -> tuple[float, float, float]:
@@ -242,131 +242,95 @@ def _limits(root: float) -> tuple[float, float, float]:
     return wide, wide, _TALL * root
 
 
-class Nodes(NamedTuple):
-    """Dots, and the ties between them."""
-
-    places: Floats  # [n, 2]
-    ids: Sequence[str]
-    deltas: Floats
-    ranks: Ints
-    sizes: Floats  # [n] diameters in points
-    ties: Ints  # [m, 2] positions of nodes
-    strengths: Floats  # [m] from 0 to 1
-
-
-class Line(NamedTuple):
-    """Values over iterations."""
-
-    name: str
-    x: Floats
-    y: Floats
-    share: float  # where its colour is in the scale, from 0 to 1
-    ended: bool = False  # whether it stops because every constraint was met: a dot says so
-
-
-class Drawing(NamedTuple):
-    """One flat panel of a figure."""
-
-    title: str
-    x: str = ""
-    y: str = ""
-    nodes: Nodes | None = None
-    lines: Sequence[Line] = ()
-    log: bool = False
-    by_rank: bool = False  # whether upward is by rank, 1 at the top
+def draw(panels: Sequence[Scene], *, widths: Sequence[float]) -> NotebookFigure:
+    """Panels side by side, with these parts of the width."""
+    edges = np.concatenate(([0.0], np.cumsum(widths))) / sum(widths)
+    with mpl.rc_context(STYLE):
+        drawn = NotebookFigure(figsize=(4.6 * sum(widths), 5.0))
+        for panel, left, right in zip(panels, edges[:-1], edges[1:], strict=True):
+            place = (left, 0.12, right - left, 0.80)
+            _draw_panel(drawn.add_axes(place, projection="3d", computed_zorder=False), panel)
+            middle = (left + right) / 2
+            drawn.text(middle, 0.955, panel.title, ha="center", va="center", fontsize=11.5)
+            if entries := _legend(panel):
+                drawn.legend(
+                    handles=entries,
+                    loc="center",
+                    bbox_to_anchor=(middle, 0.075),
+                    frameon=False,
+                    fontsize=8.5,
+                    ncols=2 if len(entries) > 3 else 1,
+                )
+    return drawn
 
 
-def plane(embedding: Embedding, *, landmarks: int = 500) -> Floats:
-    """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with
-    landmarks.
+def _draw_panel(axis: Axes3D, panel: Scene) -> None:
+    axis.view_init(*panel.view)
+    axis.set_proj_type("persp", focal_length=0.9)
+    wide, deep, tall = panel.limits
+    axis.set(xlim=(-wide, wide), ylim=(-deep, deep), zlim=(-tall, tall))
+    axis.set_box_aspect(panel.limits, zoom=1.32)
+    axis.set_axis_off()
+    # All surfaces as faces in one list, so that the nearer ones are drawn over the farther.
+    shaded = [_shaded(piece, panel.view) for piece in panel.pieces if isinstance(piece, Surface)]
+    faces, colors = (np.concatenate(parts) for parts in zip(*shaded, strict=True))
+    # Neighbouring faces leave no seam if what is opaque has an edge, and what is translucent is
+    # smooth and has none.
+    edges = np.where(colors[:, 3:] < 1.0, 0.0, colors)
+    smooth = bool((colors[:, 3] < 1.0).any())
+    solid = Poly3DCollection(
+        faces, facecolors=colors, edgecolors=edges, linewidths=0.3, antialiaseds=smooth, zorder=1
+    )
+    solid.set_rasterized(True)  # tens of thousands of polygons would make a slow PDF
+    axis.add_collection3d(solid)
+    around = math.radians(panel.view[1])
+    corner = np.array([1.3 * wide * math.sin(around), -1.3 * wide * math.cos(around), -tall])
+    for name, step in zip(panel.axes, 0.3 * max(panel.limits) * np.eye(3), strict=True):
+        line = np.stack((corner, corner + step)).T
+        axis.plot(*line, color="0.45", lw=1.1, zorder=2, clip_on=False)
+        axis.text(*(corner + 1.4 * step), name, color="0.35", fontsize=9, ha="center", va="center")
+    for piece in panel.pieces:
+        if isinstance(piece, Curve):
+            style = (0, (4, 3)) if piece.dashed else "-"
+            axis.plot(*piece.points.T, color=piece.color, lw=piece.width, ls=style, zorder=3)
+        elif isinstance(piece, Arrow):
+            along = piece.end - piece.start
+            axis.quiver(
+                *piece.start, *along, color=piece.color, lw=3.0, arrow_length_ratio=0.12, zorder=4
+            )
+        elif isinstance(piece, Mark):
+            axis.plot(*piece.point[:, None], "o", color=piece.color, ms=5.5, mec="white", zorder=5)
+            place = piece.point + np.array(piece.shift)
+            middle = {"ha": "center", "va": "center"}
+            axis.text(*place, piece.text, color=piece.color, fontsize=11, zorder=6, **middle)
 
-    It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so
-    suits any signature. Above ``landmarks`` nodes, that number are chosen, and the others are
-    placed by their dissimilarities to them.
+
+def _legend(panel: Scene) -> list[Artist]:
+    entries: list[Artist] = []
+    for piece in panel.pieces:
+        if isinstance(piece, Surface) and piece.name:
+            shade = to_rgba(piece.color, max(piece.opacity, 0.35))
+            entries.append(Patch(facecolor=shade, label=piece.name))
+        elif isinstance(piece, Curve) and piece.name:
+            entries.append(Line2D([], [], color=piece.color, lw=piece.width, label=piece.name))
+    return entries
+
+
+def _shaded(surface: Surface, view: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The faces [f, 4, 3] of a surface, without NaN, and their colours [f, 4] under a light above
+    the eye, alike on both sides.
     """
-    n = len(embedding)
-    chosen = np.arange(n)
-    if n > landmarks:
-        chosen = np.sort(np.random.default_rng(0).choice(n, landmarks, replace=False))
-    rows = [
-        distances_from(embedding.space, embedding.points[index], embedding.points)
-        for index in chosen
-    ]
-    squares = np.array(rows).reshape(len(chosen), n)
-    among = squares[:, chosen]
-    centred = among - among.mean(0) - among.mean(1)[:, None] + among.mean()
-    values, vectors = np.linalg.eigh(-0.5 * centred)
-    values, vectors = values[:-3:-1], vectors[:, :-3:-1]
-    # Of an eigenvector either sign will do: the one whose largest entry is positive.
-    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
-    # Nodes on one line, or in one place, leave nothing for an axis.
-    usable = values > 1e-9 * max(np.abs(among).max(initial=0.0), 1e-300)
-    scale = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
-    placed = np.zeros((n, 2))
-    placed[:, : len(values)] = -0.5 * (squares - among.mean(1)[:, None]).T @ (vectors * scale)
-    return placed
-
-
-def hierarchy_drawing(embedding: Embedding, graph: Graph | None = None, title: str = "") -> Drawing:
-    """Height by rank, and left to right by the order along the first axis of the plane, spread
-    evenly.
-    """
-    across = np.argsort(np.argsort(plane(embedding)[:, 0], kind="stable"), kind="stable")
-    places = np.stack((across.astype(float), embedding.rank.astype(float)), axis=1)
-    title = title or f"height by rank of δ on {_name(embedding)}"
-    return Drawing(title, y="rank", nodes=_nodes(embedding, graph, places), by_rank=True)
-
-
-def map_drawing(embedding: Embedding, graph: Graph | None = None) -> Drawing:
-    """The nodes in the plane."""
-    return Drawing(
-        f"{len(embedding)} nodes on {_name(embedding)}",
-        nodes=_nodes(embedding, graph, plane(embedding)),
-    )
-
-
-def losses_drawing(runs: Mapping[str, Embedding], title: str) -> Drawing:
-    """The loss of each run; colours follow the order of the runs."""
-    if not runs:
-        raise ValueError("losses needs at least one run")
-    lines = []
-    for number, (name, embedding) in enumerate(runs.items()):
-        record = embedding.record
-        loss = np.asarray(record.loss, dtype=float)
-        if not len(loss):
-            raise ValueError(f"the run {name!r} holds no loss: it was not trained here, or not yet")
-        iterations = np.arange(len(loss), dtype=float) * record.loss_every
-        ended = record.result is not None and record.result.ordered_at is not None
-        lines.append(Line(name, iterations, loss, number / max(1, len(runs) - 1), ended))
-    return Drawing(title, "iteration", "loss", lines=lines, log=True)
-
-
-def _nodes(embedding: Embedding, graph: Graph | None, places: Floats) -> Nodes:
-    graph = embedding.ties if graph is None else graph
-    ties, strengths = np.empty((0, 2), dtype=np.int64), np.empty(0)
-    if graph is not None:
-        if list(graph.ids) != list(embedding.ids):
-            graph = graph.with_nodes(embedding.ids)
-        strongest = np.argsort(graph.weights, kind="stable")[-_MOST_TIES:]
-        ties, strengths = (
-            graph.edges[strongest],
-            graph.weights[strongest] / graph.weights.max(initial=1e-300),
-        )
-    n = len(embedding)
-    # The top is largest; a crowd is small.
-    sizes = np.clip(60.0 / np.sqrt(n), 2.0, 9.0) * (
-        1.0 + 1.2 * (1.0 - (embedding.rank - 1.0) / max(1, n - 1))
-    )
-    return Nodes(
-        places,
-        [str(node) for node in embedding.ids],
-        embedding.delta,
-        embedding.rank,
-        sizes,
-        ties,
-        strengths,
-    )
-
-
-def _name(embedding: Embedding) -> str:
-    return str(embedding.manifold) if embedding.geometry is None else embedding.geometry.name
+    grid = surface.points
+    if min(grid.shape[:2]) == 2:  # long faces cannot be sorted among short ones
+        near, far = np.linspace(grid[0], grid[1], 41, axis=1)
+        grid = np.linspace(near, far, 41, axis=1)
+    corners = (grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:])
+    quads = np.stack(corners, axis=2).reshape(-1, 4, 3)
+    quads = quads[np.isfinite(quads).all((1, 2))]
+    normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    up, around = np.radians(view)
+    light = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up) + 1.0])
+    bright = np.abs(normal @ (light / np.linalg.norm(light)))[:, None]
+    color = np.array(to_rgb(surface.color)) * (0.6 + 0.4 * bright)
+    return quads, np.column_stack((color, np.full(len(quads), surface.opacity)))

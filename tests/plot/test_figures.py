@@ -10,16 +10,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed, plot
-from ultrahyperbolic.plot import pieces
-from ultrahyperbolic.plot.pieces import (
-    Arrow,
-    Curve,
-    Mark,
-    Surface,
-    hierarchy_drawing,
-    losses_drawing,
-    map_drawing,
-)
+from ultrahyperbolic.plot import scenes
+from ultrahyperbolic.plot.scenes import Arrow, Curve, Mark, Surface
 
 BETAS = (-1.0, -0.25, -4.0)
 
@@ -49,7 +41,7 @@ def residual(manifold, points):
 def test_the_family_is_of_the_manifold(beta):
     manifold, root = PseudoHyperboloid(2, 1, beta), (-beta) ** 0.5
     for level in (0.0, 0.3, 1.0, 1.0001, 2.0):
-        grid = pieces.level_surface(manifold, level).reshape(-1, 3)
+        grid = scenes.level_surface(manifold, level).reshape(-1, 3)
         x2, x3, x1 = grid[np.isfinite(grid).all(1)].T
         points = np.stack((np.full_like(x1, level * root), x1, x2, x3), axis=1)
         assert residual(manifold, points) < 1e-14
@@ -66,23 +58,20 @@ def test_the_family_is_of_the_manifold(beta):
 
 
 def test_the_family_shows_all_three_kinds():
-    together, below, at, above = pieces.family(-4.0)
-    assert [scene.title for scene in (below, at, above)] == [
-        "x₀ below 2: two sheets",
-        "x₀ at 2: a cone",
-        "x₀ above 2: one sheet",
+    together, *alone = scenes.family(-4.0)
+    assert [scene.title.partition(": ")[2] for scene in alone] == [
+        "two sheets",
+        "a cone",
+        "one sheet",
     ]
-    names = [surface.name for surface in of(together, Surface)]
-    assert names[0] == "x₀ = 0: two sheets"
-    assert "x₀ = 2: a cone" in names
-    assert names[-1].endswith("one sheet")
-    assert len({surface.color for surface in of(together, Surface)}) == len(names)
+    surfaces = of(together, Surface)
+    assert len({surface.color for surface in surfaces}) == len(surfaces)
 
 
 @pytest.mark.parametrize("beta", BETAS)
 def test_geodesics_are_of_three_kinds(beta):
     manifold, root = PseudoHyperboloid(1, 1, beta), (-beta) ** 0.5
-    (scene,) = pieces.geodesics(beta)
+    scene = scenes.geodesics(beta)
     space, ray, other, time = of(scene, Curve)
     for curve in (space, ray, other, time):
         assert residual(manifold, curve.points) < 1e-14
@@ -98,7 +87,7 @@ def test_geodesics_are_of_three_kinds(beta):
 @pytest.mark.parametrize("beta", BETAS)
 def test_exp_and_log_are_the_manifold_s(beta):
     manifold = PseudoHyperboloid(1, 1, beta)
-    (scene,) = pieces.exp_log(beta)
+    scene = scenes.exp_log(beta)
     x, tip, y = (torch.from_numpy(mark.point) for mark in of(scene, Mark))
     assert torch.allclose(manifold.expmap(x, tip - x), y, atol=1e-12)
     assert manifold.check_tangent(x, tip - x).ok
@@ -120,114 +109,68 @@ def test_exp_and_log_are_the_manifold_s(beta):
 
 
 def test_the_hierarchy_stands_by_rank(club):
-    nodes = hierarchy_drawing(club).nodes
-    assert nodes.places[:, 1].tolist() == club.rank.tolist()
-    assert sorted(nodes.places[:, 0]) == list(range(34))
-    assert len(nodes.ties) == 78
-    assert nodes.strengths.max() == 1.0
-    alone = Embedding(club.ids, club.points, club.manifold)
-    assert len(hierarchy_drawing(alone).nodes.ties) == 0
-    ordered = club.graph.with_nodes(list(club.ids)[::-1])
-    given = hierarchy_drawing(alone, ordered).nodes
-    pairs = [
-        {frozenset(club.ids[i] for i in tie) for tie in found.ties} for found in (nodes, given)
-    ]
-    assert pairs[0] == pairs[1]
+    (axis,) = plot.hierarchy(club).axes
+    dots = next(drawn for drawn in axis.collections if len(drawn.get_offsets()) == 34)
+    across, up = dots.get_offsets().T
+    assert (np.diff(up) < 0).all()  # the most central nodes come first, and stand above
+    assert len(set(np.round(across, 6))) == 34
+    assert [text.get_text() for text in axis.get_yticklabels()][::5] == ["1", "34"]
 
 
-def test_the_map_is_the_plane(club):
-    assert np.array_equal(map_drawing(club).nodes.places, plot.plane(club))
-
-
-def test_losses_say_what_they_lack(club):
-    (line,) = losses_drawing({"a": club}, "loss").lines
-    assert line.y.tolist() == club.run["loss"]
+def test_losses_are_drawn_as_recorded_and_say_what_they_lack(club):
+    (line,) = plot.losses({"a": club}).axes[0].lines
+    assert line.get_ydata().tolist() == club.run["loss"]
     with pytest.raises(ValueError, match="at least one run"):
-        losses_drawing({}, "loss")
+        plot.losses({})
     with pytest.raises(ValueError, match="'b' holds no loss"):
-        losses_drawing({"b": Embedding(club.ids, club.points, club.manifold)}, "loss")
+        plot.losses({"b": Embedding(club.ids, club.points, club.manifold)})
 
 
 FIGURES = {
-    "family": lambda club, **o: plot.family(beta=-2.0, **o),
-    "geodesics": lambda club, **o: plot.geodesics(beta=-2.0, **o),
-    "exp_log": lambda club, **o: plot.exp_log(beta=-2.0, **o),
-    "hierarchy": lambda club, **o: plot.hierarchy(club, **o),
-    "losses": lambda club, **o: plot.losses({"Q^{3,1}": club, "$x$ & <b>": club}, **o),
-    "map": lambda club, **o: plot.map(club, **o),
+    "family": lambda club: plot.family(beta=-2.0),
+    "figure2": lambda club: plot.figure2(beta=-2.0),
+    "hierarchy": plot.hierarchy,
+    "losses": lambda club: plot.losses({"Q^{3,1}": club, "$x$ & <b>": club}),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_plotly_figures(name, club, tmp_path):
-    go = pytest.importorskip("plotly.graph_objects")
-    figure = FIGURES[name](club)
-    assert isinstance(figure, go.Figure)
-    path = plot.save(figure, tmp_path / "f.html")
-    text = path.read_text(encoding="utf-8")
-    assert "Plotly.newPlot" in text
-    assert not any(
-        f'{tag} src="http' in text for tag in ("script", "link", "img")
-    )  # nothing is fetched
-    with pytest.raises(ValueError, match="library='matplotlib'"):
-        plot.save(figure, tmp_path / "f.png")
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name not in {"hierarchy", "map"}))
-        for name in FIGURES
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "losses")) for name in FIGURES],
 )
-def test_matplotlib_figures(name, club, tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
+def test_figures_are_written(name, club, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    figure = FIGURES[name](club, library="matplotlib")
-    assert isinstance(figure, matplotlib.figure.Figure)
+    figure = FIGURES[name](club)
     with image.open(plot.save(figure, tmp_path / "f.png", dpi=40)) as drawn:
         inked = (np.asarray(drawn.convert("L")) < 245).mean()
         assert 0.01 < inked < 0.9
     assert plot.save(figure, tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(ValueError, match="library='plotly'"):
-        plot.save(figure, tmp_path / "f.html")
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_nothing_is_shown_or_left_open(club):
-    pytest.importorskip("matplotlib")
+def test_nothing_is_shown_or_left_open():
     code = (
         "import sys\n"
         "from ultrahyperbolic import plot\n"
-        "assert not {'matplotlib', 'plotly', 'PIL'} & set(sys.modules), 'loaded before use'\n"
-        "plot.geodesics(library='matplotlib')\n"
+        "assert not {'matplotlib', 'PIL'} & set(sys.modules), 'loaded before use'\n"
+        "plot.figure2()\n"
         "assert 'matplotlib.pyplot' not in sys.modules, 'pyplot keeps and shows figures'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_ids_in_figures_are_text(tmp_path):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("plotly")
-    ids = ["$x^", "<script>alert(1)</script>", "\\frac", "$a$", "%{x}", "a" * 400]
+    ids = ["$x^", "<script>alert(1)</script>", "\\frac", "$a$", "_^\\", "a" * 400]
     embedding = Embedding(ids, np.arange(12.0).reshape(6, 2) ** 1.5, Euclidean(2))
-    path = plot.save(plot.map(embedding), tmp_path / "f.html")
-    assert "<script>alert" not in path.read_text(encoding="utf-8")
-    plot.save(plot.map(embedding, library="matplotlib"), tmp_path / "f.png", dpi=30)
-    short = Embedding(["$", "$$", "_^", "\\", "a$b", "<"], embedding.points, Euclidean(2))
-    plot.save(plot.hierarchy(short, library="matplotlib"), tmp_path / "g.png", dpi=30)
+    plot.save(plot.plot_map(embedding, title="$\\x"), tmp_path / "f.png", dpi=30)
+    plot.save(plot.hierarchy(embedding), tmp_path / "g.png", dpi=30)
 
 
-def test_what_is_refused(club, tmp_path):
-    with pytest.raises(ValueError, match="library must be 'plotly' or 'matplotlib', got 'gnuplot'"):
-        plot.map(club, library="gnuplot")
-    with pytest.raises(ValueError, match=r"f\.jpg: figures are written as"):
-        plot.save(None, tmp_path / "f.jpg")
-
-
-def test_an_extra_that_is_missing_is_named(monkeypatch):
+def test_what_is_refused(tmp_path, monkeypatch):
+    for name in ("f.jpg", "f.html"):
+        with pytest.raises(ValueError, match=rf"{name}: figures are written as"):
+            plot.save(None, tmp_path / name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "ultrahyperbolic.plot.on_matplotlib", raising=False)
     with pytest.raises(ImportError, match=r"drawing needs matplotlib, .*: pip install matplotlib"):
-        plot.geodesics(library="matplotlib")
+        plot.figure2()

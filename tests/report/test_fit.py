@@ -1,0 +1,72 @@
+"""What the page says of the fit and of a choice of geometry."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from report.conftest import points_on
+from ultrahyperbolic import PseudoHyperboloid, datasets, select
+from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.report.fit import by_chance, selection
+
+
+def text_of(markup):
+    return " ".join(re.sub(r"<[^>]*>", " ", markup).split())
+
+
+def heads_of(markup):
+    return re.findall(r"<th [^>]*>(.*?)</th>", markup)
+
+
+def test_a_choice_by_the_graph():
+    found = select(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
+    markup = selection(found.to_json())
+    assert heads_of(markup)[:4] == ["geometry", "score", "mAP", "tie order"]
+    text, second = text_of(markup), found.rows[1]
+    assert "Chosen: " + re.sub(r"\^{?|}", " ", found.best.name).strip() in text.replace(" .", ".")
+    assert f"{second.difference:+.4f} ± {second.difference_error:.4f}" in text
+    assert text.count("(chosen)") == 1
+    assert "^" not in text  # no TeX
+
+
+def test_a_choice_by_links_with_one_seed():
+    found = select(datasets.karate(), dim=1, by="links", seeds=1, iterations=16, quiet=True)
+    markup = selection(found.to_json())
+    assert "held-out accuracy" in heads_of(markup)
+    assert "With one seed, differences may be noise." in text_of(markup)
+
+
+def test_a_record_of_another_version_shows_what_is_known_of_it():
+    row = {"geometry": "Q^{3,1}", "seeds": 1, "violated_orders": 0.01, "kept": True, "new": 1}
+    near = {"within_noise": True, "within_noise_of": ["Q^{3,1}", "Q^{2,2}"]}
+    markup = selection({"rows": [row, "not a row", {}], "winner": "Q^{3,1}", **near})
+    assert heads_of(markup) == ["geometry", "violated orders"]
+    assert "two standard errors of it across the seeds: Q 2,2 ." in text_of(markup)
+    assert "1.00 %" in text_of(markup)
+    for nothing in ({}, {"rows": None}, None):
+        assert selection(nothing) == ""
+
+
+def test_nothing_is_markup_that_came_from_a_record():
+    row = dict.fromkeys(("geometry", "score", "map", "difference", "iterations", "kept"), "<b>")
+    more = {"winner": "<b>", "by": "<b>", "within_noise_of": ["<b>"], "prior": {"<b>": "<b>"}}
+    assert "<b>" not in selection({"rows": [row], **more})
+
+
+def test_guessing_is_what_random_points_do():
+    graph = datasets.karate()
+    manifold = PseudoHyperboloid(4, 0)
+    found = [
+        evaluate(graph, torch.from_numpy(points_on(manifold, 34, seed=seed)), manifold)
+        for seed in range(60)
+    ]
+    expected = by_chance(graph)
+    for name in ("recall_at_1", "map"):
+        values = [some[name] for some in found]
+        assert np.mean(values) == pytest.approx(
+            expected[name], abs=4 * np.std(values) / np.sqrt(len(values))
+        )
