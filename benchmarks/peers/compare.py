@@ -320,7 +320,7 @@ def table(asked: Namespace) -> Figures:
     if asked.docs is None:
         print("\n\n".join(f"{name}:\n{text}" for name, text in made.items()))
     else:
-        fill(asked.docs, made)
+        fill(asked.docs, {name: text for name, text in made.items() if name != "closure"})
     return {}
 
 
