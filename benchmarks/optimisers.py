@@ -11,6 +11,7 @@ that are already there.
 
 import math
 import statistics
+import time
 from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
@@ -18,7 +19,6 @@ from typing import Any
 import geoopt
 import torch
 from bench import Figures, parser, save, show, table
-from geometry import interleave
 from torch import Tensor
 
 from ultrahyperbolic import ManifoldParameter, PseudoHyperboloid
@@ -145,6 +145,23 @@ def train(
         except FloatingPointError:
             return math.nan
     return statistics.fmean(losses[-max(1, steps // 10) :])
+
+
+def interleave(
+    work: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1
+) -> dict[str, list[float]]:
+    """Seconds of every call, all functions once a round, each round in the reverse order of the one
+    before.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    order = list(work)
+    for _ in range(warm_up + rounds):
+        order.reverse()
+        for name in order:
+            start = time.perf_counter()
+            work[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: times[warm_up:] for name, times in seconds.items()}
 
 
 def step_times(parameters: int, rounds: int) -> Figures:
