@@ -210,7 +210,7 @@ class NumbaEngine(Engine):
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
     """Give every process the slabs that the others have computed."""
 
-    def slab_of(s: int) -> tuple[NDArray[np.floating], ...]:
+    def slab_of(s: int) -> tuple[Floats, ...]:
         """Its sums and its gradient, which begins at its first row."""
         return work.sums[s], work.gradients[s][:, work.slabs[s] :]
 
