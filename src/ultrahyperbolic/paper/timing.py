@@ -60,10 +60,12 @@ def _club(figures: Figures, repeats: int) -> list[str]:
     for _, name, way in ways:
         config = configured(settings(weighted=True, q=1), p=3, q=1, optimizer=way)
         for suffix, (backend, iterations, times) in backends.items():
+            if backend == "numba" and way == "phi":
+                continue  # which the reference alone computes
             engine = make_engine(problem_of(graph, [config]), Machine(backend=backend, threads=1))
             found = min(_seconds(engine, graph, config, iterations) for _ in range(times))
             figures[f"{name}{suffix}_seconds"] = found * ITERATIONS / iterations
-    figures["phi_over_chi"] = figures["phi_seconds"] / figures["chi_seconds"]
+    figures["phi_over_chi"] = figures["phi_reference_seconds"] / figures["chi_reference_seconds"]
     figures["published_phi_over_chi"] = 165.0 / 182.0
     of_torch = f"torch reference (from {_REFERENCE_ITERATIONS} iterations)"
     return [
@@ -73,10 +75,7 @@ def _club(figures: Figures, repeats: int) -> list[str]:
         "",
         *head_of("", "seconds"),
         *(f"| paper: {label} | {seconds:.0f} |" for label, seconds in PUBLISHED.values()),
-        *(
-            f"| {sign}, compiled loop | {figures[f'{name}_seconds']:.2f} |"
-            for sign, name, _ in ways
-        ),
+        f"| χ, compiled loop | {figures['chi_seconds']:.2f} |",
         *(
             f"| {sign}, {of_torch} | {figures[f'{name}_reference_seconds']:.1f} |"
             for sign, name, _ in ways
