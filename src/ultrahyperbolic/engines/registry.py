@@ -12,6 +12,7 @@ from .base import (
     EXACT_NODES,
     EXACT_NODES_ON_CUDA,
     MEETS,
+    ONLY_REFERENCE,
     PRECISIONS,
     Backend,
     Engine,
@@ -136,7 +137,8 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
     for backend in backends:
         reason = unfit(backend, problem, machine)
         if reason is None:
-            if reasons and backend == "reference":
+            # Who asks for a method by name that torch alone knows needs no warning.
+            if reasons and backend == "reference" and not reasons[-1].endswith(ONLY_REFERENCE):
                 _tell(machine, reasons)
             return replace(machine, backend=backend)
         reasons.append(reason)
