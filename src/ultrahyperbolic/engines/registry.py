@@ -12,7 +12,6 @@ from .base import (
     EXACT_NODES,
     EXACT_NODES_ON_CUDA,
     MEETS,
-    ONLY_REFERENCE,
     PRECISIONS,
     Backend,
     Engine,
@@ -137,8 +136,7 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
     for backend in backends:
         reason = unfit(backend, problem, machine)
         if reason is None:
-            # Who asks for a method by name that torch alone knows needs no warning.
-            if reasons and backend == "reference" and not reasons[-1].endswith(ONLY_REFERENCE):
+            if reasons and backend == "reference":
                 _tell(machine, reasons)
             return replace(machine, backend=backend)
         reasons.append(reason)
