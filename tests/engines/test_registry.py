@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import replace
 
 import pytest
 import torch
@@ -101,7 +100,7 @@ def test_devices_that_are_there_are_found():
         (
             Machine(backend="reference", precision="float32"),
             ValueError,
-            "precision 'float32' is of backend triton",
+            "precision 'float32' is of the backends numba",
         ),
         (Machine("meta", "numba"), ValueError, "device meta: nothing is computed there"),
         (Machine("cpu", "triton"), ValueError, "backend 'triton' computes on cuda, got device cpu"),
@@ -125,21 +124,8 @@ def test_what_was_left_open_is_settled():
     assert resolve(Machine("cpu"), 10**5) == Machine(CPU, "numba")
     assert resolve(Machine("cpu"), 10**6) == Machine(CPU, "numba")
     assert resolve(Machine(backend="reference", threads=2), 34) == Machine(CPU, "reference", 2)
+    assert resolve(Machine(precision="float32"), 34) == Machine(CPU, "numba", precision="float32")
     assert resolve(resolve(Machine(), 34), 34) == Machine(CPU, "numba"), "what is settled stays so"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"optimizer": "phi"}, {"optimizer": "signed-gradient"}, {"dissimilarity": "broken"}],
-    ids=str,
-)
-def test_what_kernels_do_not_know_is_computed_by_torch_or_refused(change, without):
-    problem = problem_on(PseudoHyperboloid(3, 1))
-    problem = problem._replace(specs=[replace(problem.specs[0], **change)])
-    assert resolve(Machine("cpu"), 34, problem).backend == "reference"
-    without("torch")
-    with pytest.raises(ValueError, match=r"numba and triton do not .*; backend 'reference' needs"):
-        resolve(Machine("cpu"), 34, problem)
 
 
 def test_large_graphs_go_to_a_cuda_device_unasked(monkeypatch):
@@ -152,9 +138,9 @@ def test_large_graphs_go_to_a_cuda_device_unasked(monkeypatch):
 
 def test_engines_are_made_of_a_problem_and_a_place():
     problem = problem_on(PseudoHyperboloid(3, 1), best_every=7, stop_when_ordered=True)
-    compiled = make_engine(problem, Machine(threads=2))
+    compiled = make_engine(problem, Machine(threads=2, precision="float32"))
     assert isinstance(compiled, NumbaEngine)
-    assert compiled.threads == 2
+    assert (compiled.threads, compiled.precision) == (2, "float32")
     plain = make_engine(problem, Machine(backend="reference"))
     assert isinstance(plain, ReferenceEngine)
     assert (compiled.name, plain.name) == ("numba", "reference")
@@ -177,7 +163,7 @@ def test_without_numba_torch_computes_and_that_is_said_once(without):
         ValueError, match="backend 'numba' needs the numba package, which is not installed"
     ):
         resolve(Machine(backend="numba"), 34)
-    with pytest.raises(ValueError, match="precision 'float32' is of backend triton"):
+    with pytest.raises(ValueError, match="precision 'float32' is of the backends numba and triton"):
         resolve(Machine(precision="float32"), 34)
 
 

@@ -21,39 +21,30 @@ from ..objective import Closeness, RankedPairs
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
-from ..pairs.kinds import KernelSpace, Kind, kernel_space
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space
 from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
-# Rows and columns of a cell of pairs, all of which belong to one part of a sample.
+# Rows and columns of a cell of pairs: a mini-batch takes whole cells.
 CELL = (4, 32)
-# Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts
-# of them.
-EXACT_NODES, EXACT_NODES_ON_CUDA = 20_000, 200_000
-# Approximate number of nodes each node is compared with in an iteration that looks at a part of the
-# pairs.
+# Nodes up to which a training ends with evaluations of all pairs; beyond, mini-batches are all.
+EXACT_NODES = 20_000
+EXACT_NODES_ON_CUDA = 200_000
+# Nodes, about, that each node is compared with in an iteration on a mini-batch of the pairs.
 MEETS = 192
-# ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go
-# there.
+# ‖x‖² in units of |β| that no point exceeds: distances have no digits left beyond.
 FARTHEST = 1e16
-# The share of its offset that a node loses in an iteration, per longest move in units of the
-# radius, and at most. One factor bounds the moves of all offsets, so that beside a hub others would
-# hardly lose what a chance meeting gave them.
-FADING, FASTEST_FADING = 4.0, 0.5
+# Weight decay on the node biases, per longest move in units of the radius. One step size serves all
+# biases, and hubs make it small: without decay others would keep the noise of mini-batches.
+FADING = 4.0
+# The most that weight decay takes off in an iteration: half.
+FASTEST_FADING = 0.5
 
 Keep = Literal["best", "last"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
-# What compiled engines train with; the reference engine knows all.
-COMPILED_OPTIMIZERS: tuple[Optimizer, ...] = ("descent", "gradient")
-COMPILED_KINDS = {
-    Kind.GEODESIC,
-    Kind.CONE_RULE,
-    Kind.SMOOTHED,
-    Kind.FLAT_SQUARED,
-    Kind.FLAT_SMOOTHED,
-}
+# Kernels are given the number of an optimizer.
+DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
@@ -78,8 +69,6 @@ spread of its points; and κ of a directed graph's springs.
 BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE, REACH, SPRING = range(
     len(FIELDS)
 )
-# The end of what is said of a method that only the reference engine knows.
-ONLY_REFERENCE = ", only backend 'reference' does"
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,7 @@ class Schedule:
     parts: int = 1
     """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then
     counts ``parts`` times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration
-    mod parts. On a GPU cells are square.
+    mod parts. On a GPU cells are square. Small graphs are looked at whole.
     """
 
     def __post_init__(self) -> None:
@@ -396,23 +385,6 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027  # most hold none
         """Free the memory it holds elsewhere; the engine is not used after that."""
-
-
-def compiled_space(spec: RunSpec) -> KernelSpace:
-    """The space of a run as compiled engines know it; ``ValueError``, with the reason, where they
-    do not know the run.
-    """
-    if spec.optimizer not in COMPILED_OPTIMIZERS:
-        raise ValueError(
-            f"backends numba and triton do not know optimizer {spec.optimizer!r}{ONLY_REFERENCE}"
-        )
-    space = kernel_space(spec.space, spec.dissimilarity)
-    if Kind(space.kind) not in COMPILED_KINDS:
-        raise ValueError(
-            f"backends numba and triton do not train with dissimilarity {spec.dissimilarity!r} here"
-            f"{ONLY_REFERENCE}"
-        )
-    return space
 
 
 def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:
