@@ -62,12 +62,6 @@ def stopped_at(folder, configs, iteration, **options):
     ("backend", "configs", "iterations"),
     [
         ("numba", configure(KARATE, p=3, q=1, iterations=600), (1, 137, 400)),
-        pytest.param(
-            "numba",
-            configure(KARATE, p=2, q=2, beta=-4.0, iterations=600, optimizer="phi"),
-            (230,),
-            marks=pytest.mark.slow,
-        ),
         ("numba", configure(KARATE, p=2, q=2, iterations=600, popularity=True), (137, 570)),
         # Steps so long that runs are thrown off and taken back, on both sides of the stop.
         ("numba", [THROWN_OFF], (120, 800)),
@@ -78,7 +72,7 @@ def stopped_at(folder, configs, iteration, **options):
         ),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
     ],
-    ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference"],
+    ids=["tries", "popularity", "thrown off", "ordered", "reference"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
     expected = embed_many(KARATE, configs, measures=False, machine=Machine(backend=backend))
@@ -339,6 +333,16 @@ def test_nothing_to_go_on_with(refuse, call):
     assert refuse("embed karate --checkpoint-every -1").startswith(
         "--checkpoint-every -1: a number of seconds"
     )
+
+
+def test_a_record_without_its_embedding_is_the_same_for_all_commands(call, refuse):
+    call("embed karate -o club --iterations 5 --quiet")
+    Path("club/embedding.parquet").unlink()
+    for words in ("embed --resume club", "rank club", "embed karate -o club"):
+        line = refused(refuse, words)
+        assert line.startswith("club holds a run.json without its embedding.parquet: ")
+        assert "--overwrite" in line
+    assert call("embed karate -o club --iterations 5 --overwrite --quiet").exit_code == 0
 
 
 # --- damage ------------------------------------------------------------

@@ -37,7 +37,7 @@ def no_training(monkeypatch):
         (
             {"precision": "float32", "backend": "reference"},
             ValueError,
-            "precision 'float32' is of the backends numba",
+            "precision 'float32' is of",
         ),
         ({"beta": 1.0}, ValueError, "beta must be finite and negative, got 1.0"),
         ({"seed": -1}, ValueError, "seed must be a non-negative integer below 2**63, got -1"),

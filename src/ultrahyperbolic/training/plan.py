@@ -16,7 +16,7 @@ from ..engines.base import Machine, Problem, check_directed
 from ..engines.registry import ends_exactly, others_met, resolve
 from ..graph import Graph
 from ..objective import RankedPairs
-from ..options import Options, complete
+from ..options import Options, complete, with_flags
 from ..spaces import Geometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
@@ -47,7 +47,7 @@ class Plan:
         """The plan of the options of `embed`; ``ValueError`` or ``TypeError`` where they contradict
         each other.
         """
-        asked = complete(options)
+        asked = with_flags(complete(options))
         named: Settings = {
             name: value for name, value in asked.items() if name in _LOCATING and name != "by"
         }

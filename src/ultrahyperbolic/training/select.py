@@ -26,7 +26,7 @@ from ..evaluation import (
 from ..evaluation.closure import sampled_closure
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..options import By, Compared, complete, without_goal
+from ..options import By, Compared, complete, with_flags, without_goal
 from ..progress import bar
 from .config import Settings
 from .execution import Execution
@@ -112,7 +112,7 @@ def select(
         )
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
     beta = given.get("beta")
-    asked = complete({**given, "iterations": iterations})
+    asked = with_flags(complete({**given, "iterations": iterations}))
     plan = Plan(Choice.of(dim, -1.0 if beta is None else beta), asked)
     return compare(Execution(plan, data, quiet=quiet), asked["time_limit"], seeds, held_out)
 
