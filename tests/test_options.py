@@ -125,7 +125,7 @@ def test_what_is_yes_or_no_is_nothing_else(name, value):
         Plan.of(**{name: value})
     assert ("dim gives the dimension" in str(refused.value)) == (name == "flat")
     if name == "popularity":
-        with pytest.raises(TypeError, match="^popularity must be True or False"):
+        with pytest.raises(TypeError, match=r"^popularity must be True or False"):
             uh.select("karate", popularity=value)
 
 

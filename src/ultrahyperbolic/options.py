@@ -293,7 +293,7 @@ def complete(given: Mapping[str, Any]) -> Options:
 
 
 def with_flags(options: Options) -> Options:
-    """The options with yes and no as ``bool``; ``TypeError`` where one of those is anything else."""
+    """The options with yes and no as ``bool``; ``TypeError`` where one is anything else."""
     flags = {
         name: as_flag(name, value, "; dim gives the dimension" if name == "flat" else "")
         for name, value in options.items()

@@ -18,7 +18,6 @@ from .. import datasets
 from ..embedding import Embedding
 from ..engines.base import Machine
 from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
-from ..export.tables import write_table
 from ..files import replace_file
 from ..geometry import Geometry
 from ..graph import Graph
@@ -38,6 +37,8 @@ from .console import (
     progress,
     put,
     row_of,
+    series_of,
+    write_cells,
 )
 from .sampled import SAMPLES, embed_sampled
 
@@ -329,14 +330,11 @@ def write(folder: Path, results: Results) -> list[str]:
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)
-    rows: list[list[object]] = []
-    for geometry in results.columns():
-        for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
-            mean, spread = get(figures, f"{geometry.key}_{row}")
-            rows.append([geometry.key, row, mean, "" if spread is None else spread, published])
-    write_table(folder / f"{name}.csv", ["geometry", "measure", "mean", "std", "published"], rows)
+    series = _series(results.table, figures)
+    geometries = [column.geometry for column in results.columns()]
+    write_cells(folder / f"{name}.csv", ROWS, geometries, series)
     names = [f"{name}.{ending}" for ending in ("md", "csv", "json")]
-    if results.columns() and find_spec("matplotlib") is not None:
+    if geometries and find_spec("matplotlib") is not None:
         draw(folder / f"{name}.png", results.table, figures)
         names.append(f"{name}.png")
     return names
@@ -344,14 +342,23 @@ def write(folder: Path, results: Results) -> list[str]:
 
 def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     """A plot of the columns that the figures hold, ours beside the published."""
-    columns = [column for column in table.columns if f"{column.key}_step" in figures]
-    ours = [[get(figures, f"{column.key}_{row}") for column in columns] for row in ROWS]
-    published = [
-        [(table.published[column.key][number], None) for column in columns]
-        for number in range(len(ROWS))
+    geometries = [column.geometry for column in _held(table, figures)]
+    draw_table(path, list(NAMES.values()), geometries, _series(table, figures))
+
+
+def _held(table: PublishedTable, figures: Figures) -> list[Column]:
+    return [column for column in table.columns if f"{column.key}_step" in figures]
+
+
+def _series(table: PublishedTable, figures: Figures) -> list[Series]:
+    keys = [column.key for column in _held(table, figures)]
+    printed = [
+        [(table.published[key][number], None) for key in keys] for number in range(len(ROWS))
     ]
-    series = [Series("ours", "#0072B2", "o", ours), Series("published", "#D55E00", "s", published)]
-    draw_table(path, [NAMES[row] for row in ROWS], [column.geometry for column in columns], series)
+    return [
+        series_of(figures, "ours", "#0072B2", keys, ROWS, ""),
+        Series("published", "published_", "#D55E00", "s", printed),
+    ]
 
 
 def reproduce_table(
