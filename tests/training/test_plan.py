@@ -122,11 +122,6 @@ def test_callbacks_are_one_or_several():
         uh.embed(KARATE, callback=[7], quiet=True)
 
 
-def test_a_record_of_an_earlier_version_may_name_its_scope():
-    config = uh.TrainingConfig(p=2, q=2)
-    assert uh.TrainingConfig.from_json({**config.to_json(), "scope": "graph"}) == config
-
-
 def test_that_a_large_graph_is_trained_in_parts_is_said(caplog, monkeypatch):
     Execution(Plan.of(iterations=2), KARATE, quiet=False).train(measures=False)
     assert not caplog.messages

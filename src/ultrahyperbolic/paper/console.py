@@ -21,15 +21,6 @@ from ..progress import bar
 from . import Figures
 
 
-def announce(differences: Sequence[tuple[str, str, str]], quiet: bool) -> None:
-    """Where the paper's text and the authors' scripts differ."""
-    if not quiet:
-        print("The paper's recipe, as the authors' scripts have it (and the text):")
-        for subject, text, scripts in differences:
-            print(f"  {subject}: {scripts} (text: {text})")
-        print("")
-
-
 def finish(
     lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "", *, quiet: bool
 ) -> None:

@@ -14,13 +14,12 @@ from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
 from ..training.config import Settings, TrainingConfig, configured
 from ..training.inputs import Choice
-from ..training.presets import DIFFERENCES, settings, text_settings
+from ..training.presets import settings, text_settings, told
 from ..training.train import embed_many
 from . import Figures
 from .console import (
     Series,
     Value,
-    announce,
     draw_table,
     finish,
     get,
@@ -62,7 +61,8 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     if count < 2:
         raise ValueError(f"a spread needs at least 2 seeds, got {count}")
     graph = karate()
-    announce(DIFFERENCES, quiet)
+    if not quiet:
+        print(told("paper"), end="\n\n")
     embeddings, scores = _columns(graph, settings, count, "the scripts' recipe", quiet)
     literal, text = _columns(graph, text_settings, count, "the text's recipe", quiet)
     # The text says when to stop and not which points are kept: the last ones above, here those of

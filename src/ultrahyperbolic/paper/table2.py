@@ -23,12 +23,11 @@ from ..geometry import Geometry
 from ..graph import Graph
 from ..training.config import TrainingConfig, configured
 from ..training.inputs import Choice
-from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
+from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings, told
 from ..training.train import embed_many
 from . import Figures, write_figures
 from .console import (
     Series,
-    announce,
     draw_table,
     finish,
     get,
@@ -385,7 +384,8 @@ def reproduce_table(
     if count < 1 or length < 1:
         raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
     graph = datasets.nips()
-    announce(COAUTHOR_DIFFERENCES, quiet)
+    if not quiet:
+        print(told("paper", COAUTHOR_DIFFERENCES), end="\n\n")
     results = Results(table, graph, loss, length)
     # Those with one step first: most columns are there soon.
     columns = sorted([*table.columns, table.beside], key=lambda column: len(column.ladder))

@@ -176,8 +176,7 @@ def compare(
     for row in rows:
         pairs = zip(row.scores, rows[0].scores, strict=True)
         row.differences = [own - best for own, best in pairs]
-    near = [row.geometry.name for row in rows[1:] if row.is_near]
-    return Selection(rows, near, prior(execution.graph), time.monotonic() - began, by)
+    return Selection(rows, prior(execution.graph), time.monotonic() - began, by)
 
 
 def _held_out(

@@ -78,14 +78,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given: dict[str, object] = {"p": p, "q": q, "n_features": n_features}
-        given |= {
-            "weight": weight,
-            "directed": directed,
-            "seed": seed,
-            "random_state": random_state,
-        }
-        for name, value in (complete(without_goal(options)) | given).items():
+        named = {name: value for name, value in vars().items() if name not in ("self", "options")}
+        for name, value in (complete(without_goal(options)) | named).items():
             setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
