@@ -27,8 +27,6 @@ from typing import (
     get_type_hints,
 )
 
-from .checks import as_flag
-
 if TYPE_CHECKING:
     import torch
 
@@ -290,16 +288,6 @@ def complete(given: Mapping[str, Any]) -> Options:
         raise TypeError(f"there is no option {unknown[0]!r}; the options are {', '.join(OPTIONS)}")
     defaults = {name: declared.option.default for name, declared in OPTIONS.items()}
     return cast("Options", defaults | dict(given))
-
-
-def with_flags(options: Options) -> Options:
-    """The options with yes and no as ``bool``; ``TypeError`` where one is anything else."""
-    flags = {
-        name: as_flag(name, value, "; dim gives the dimension" if name == "flat" else "")
-        for name, value in options.items()
-        if bool in OPTIONS[name].members and value is not None
-    }
-    return cast("Options", options | flags)
 
 
 def without_goal(given: Given) -> Given:

@@ -230,27 +230,6 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
 
 
 @pytest.mark.usefixtures("listening")
-def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
-    from ultrahyperbolic.training import train
-
-    finish = train._embedding
-
-    def pressed(*arguments, **options):
-        os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(train, "_embedding", finish)
-        return finish(*arguments, **options)
-
-    monkeypatch.setattr(train, "_embedding", pressed)
-    result = call("embed karate -o club --iterations 60")
-    going_on = (
-        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
-    )
-    assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")
-    assert json.loads(Path("club/run.json").read_text())["stopped"] == "reached 60 iterations"
-    assert call("embed --resume club --quiet").exit_code == 0
-
-
-@pytest.mark.usefixtures("listening")
 @pytest.mark.parametrize(
     "becomes", [None, ValueError("in nopython mode pipeline"), KeyboardInterrupt()]
 )

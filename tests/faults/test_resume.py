@@ -98,50 +98,39 @@ def test_a_killed_training_goes_on_to_the_same_files(call, begun):
             file.unlink()
 
 
-@pytest.fixture
-def out_of_time(call, monkeypatch):
-    """Train into the folder ``club`` until the time is up, which is after some iteration; what was
-    said.
-    """
-    advance = NumbaEngine.advance
-
-    def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
-        now = [0.0]
-
-        def counted(engine, state, iterations):
-            losses = advance(engine, state, iterations)
-            now[0] = 2000.0 if state.iteration >= until else 0.0
-            return losses
-
-        with monkeypatch.context() as patched:
-            patched.setattr(NumbaEngine, "advance", counted)
-            patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
-            return call(words)
-
-    return train
-
-
-def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
+@pytest.mark.parametrize("slow", [False, True], ids=["stopped", "iterations left out"])
+def test_a_time_limit_leaves_what_can_be_gone_on_with(call, refuse, monkeypatch, slow):
     call("embed karate -o undisturbed --iterations 400 --quiet")
-    result = out_of_time()
+    advance, now, limit = NumbaEngine.advance, [0.0], 100 if slow else 1000
+
+    def timed(engine, state, iterations):
+        losses = advance(engine, state, iterations)
+        if slow:
+            now[0] += iterations
+        elif state.iteration >= 150:
+            now[0] = 2000.0
+        return losses
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NumbaEngine, "advance", timed)
+        patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
+        result = call(f"embed karate -o club --iterations 400 --time-limit {limit}")
     assert result.exit_code == 0
     record = read_json(Path("club/run.json"))
-    stopped, iterations = record["stopped"], record["iterations"]
-    assert stopped == "reached the time limit of 1000 s"
-    assert 150 <= iterations < 400
+    stopped, iterations = f"reached the time limit of {limit} s", record["iterations"]
+    assert record["stopped"] == stopped
+    assert 30 < iterations < (200 if slow else 400)
     assert result.stdout.splitlines()[0] == (
         f"unfinished: {stopped} after {iterations} of 400 iterations; "
         "to continue: ultrahyperbolic embed --resume club --time-limit SECONDS"
     )
     page = Path("club/report.html").read_text()
     assert f"This training is unfinished: {stopped} after {iterations} of 400 iterations." in page
-    assert read_checkpoint(Path("club"))[0].state.iteration == iterations
+    assert slow or read_checkpoint(Path("club"))[0].state.iteration == iterations
+    line = f"club has reached its time limit of {limit} s: add --time-limit SECONDS to continue"
+    assert refused(refuse) == line
     # With more time it ends as one that had it from the start.
-    result = call("embed --resume club --time-limit 1000")
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (
-        0,
-        "karate: 34 nodes, 78 ties, 1 component",
-    )
+    assert call("embed --resume club --time-limit 1000 --quiet").exit_code == 0
     ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
     limits = [record["training"].pop("time_limit") for _, record in (ended, undisturbed)]
     assert ended == undisturbed
@@ -149,33 +138,6 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
     assert limits[1] is None
     assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
     assert "This training is unfinished" not in Path("club/report.html").read_text()
-
-
-def test_a_training_that_left_iterations_out_for_lack_of_time_makes_up_for_them(
-    call, refuse, monkeypatch
-):
-    call("embed karate -o undisturbed --iterations 400 --quiet")
-    advance, now = NumbaEngine.advance, [0.0]
-
-    def slow(engine, state, iterations):
-        now[0] += iterations
-        return advance(engine, state, iterations)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(NumbaEngine, "advance", slow)
-        patched.setattr(import_module("ultrahyperbolic.loop").time, "monotonic", lambda: now[0])
-        said = json.loads(
-            call("embed karate -o club --iterations 400 --time-limit 100 --json").stdout
-        )
-    assert (said["stopped"], said["unfinished"]) == ("reached the time limit of 100 s", True)
-    assert 30 < said["iterations"] < 200
-    line = refused(refuse)
-    assert line == "club has reached its time limit of 100 s: add --time-limit SECONDS to continue"
-    assert call("embed --resume club --time-limit 1000 --quiet").exit_code == 0
-    ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
-    for _, record in (ended, undisturbed):
-        del record["training"]["time_limit"]
-    assert ended == undisturbed
 
 
 def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, begun):

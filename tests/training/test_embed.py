@@ -72,43 +72,6 @@ def test_a_batch_is_its_runs(club):
     assert np.array_equal(batch[1].points, club.points)
 
 
-def test_files_are_read_without_us(club, tmp_path):
-    folder = club.save(tmp_path / "club")
-    table = pd.read_parquet(folder / "embedding.parquet")
-    assert list(table.columns) == [
-        "node",
-        "x0",
-        "x1",
-        "x2",
-        "x3",
-        "x4",
-        "popularity",
-        "delta",
-        "rank",
-        "centrality",
-        "centrality_error",
-        "club",
-        "ties",
-        "tie_weights",
-    ]
-    assert table.node.tolist() == [str(k) for k in range(1, 35)]
-    assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
-    assert np.array_equal(table["rank"], club.rank)
-    record = json.loads((folder / "run.json").read_text())
-    assert record["graph"]["nodes"] == 34
-    assert record["config"]["p"] == 3
-    assert record["measures"]["recall_at_1"] > 0.9
-    assert len(record["loss"]) * record["loss_every"] >= record["iterations"]
-    loaded = uh.load(folder)
-    assert np.array_equal(loaded.points, club.points)
-    assert loaded.ids == list(club.ids)
-    assert repr(loaded.manifold) == repr(club.manifold)
-    with pytest.raises(FileExistsError, match="holds an embedding already"):
-        club.save(folder)
-    club.save(folder, overwrite=True)
-    assert sorted(path.name for path in folder.iterdir()) == ["embedding.parquet", "run.json"]
-
-
 @pytest.mark.parametrize(
     "ids",
     [
@@ -128,6 +91,12 @@ def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):
     from ultrahyperbolic.embedding import embedding
 
     folder = club.save(tmp_path / "club")
+    table = pd.read_parquet(folder / "embedding.parquet")  # which needs nothing of ours
+    assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
+    assert np.array_equal(table["rank"], club.rank)
+    with pytest.raises(FileExistsError, match="holds an embedding already"):
+        club.save(folder)
+    club.save(folder, overwrite=True)
     monkeypatch.setattr(embedding, "delta", None)
     loaded = uh.load(folder)
     assert np.array_equal(loaded.delta, club.delta)

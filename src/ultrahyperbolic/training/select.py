@@ -26,13 +26,13 @@ from ..evaluation import (
 from ..evaluation.closure import sampled_closure
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..options import By, Compared, complete, with_flags, without_goal
+from ..options import By, Compared, complete, without_goal
 from ..progress import bar
 from .config import Settings
 from .execution import Execution
 from .inputs import Choice, Weight, among, find_graph
 from .method import score, usual_iterations
-from .plan import Plan
+from .plan import Plan, with_flags
 from .selection import Row, Selection
 from .start import SpectralStart
 from .train import embed_many, with_pair_measures
