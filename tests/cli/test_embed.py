@@ -182,8 +182,7 @@ def test_it_is_said_which_numbers_are_the_weights_and_how_to_name_others(call):
     )
     assert call("embed ties.gml -o ties --iterations 5").stderr.splitlines()[0] == (
         "note: ties.gml: the weight is taken to be 'value': name it to be sure (weight='value', "
-        "--weight 'value'), or "
-        "leave weights out (weight=False, --unweighted)"
+        "--weight 'value'), or leave weights out (weight=False, --unweighted)"
     )
     Path("mails.csv").write_text("ann bob 1 3\nbob cid 2 4\n")
     assert "may be 3 or 4 (counted from 1)" in call("embed mails.csv -o mails").stderr

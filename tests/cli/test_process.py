@@ -173,8 +173,7 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
         (
             "select karate --dim 2",
             "note: karate: directions dropped, asymmetric pairs summed: 7; directed=True "
-            "(--directed) keeps them\n"
-            "interrupted: nothing is chosen\n",
+            "(--directed) keeps them\ninterrupted: nothing is chosen\n",
         ),
         (
             "embed karate --dim 2 -o club",
@@ -287,10 +286,9 @@ def test_a_terminal_without_unicode_is_served(tmp_path):
 def test_help_and_mistakes_do_not_wait_for_libraries(words, code):
     heavy = "torch numpy pandas scipy numba pyarrow matplotlib networkx sklearn"
     program = (
-        f"import sys; sys.argv = ['ultrahyperbolic', *{words.split()!r}]\n"
-        "from ultrahyperbolic.cli import main\n"
-        f"try:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == {code}\n"
-        f"print([name for name in {heavy.split()!r} if name in sys.modules])"
+        f"import sys; sys.argv = ['ultrahyperbolic', *{words.split()!r}]\nfrom ultrahyperbolic.cli "
+        "import main\ntry:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == "
+        f"{code}\nprint([name for name in {heavy.split()!r} if name in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
-from ..training.config import Settings, TrainingConfig, configured
+from ..training.config import Settings, TrainingConfig, configured, located_in
 from ..training.inputs import Choice
 from ..training.presets import settings, text_settings, told
 from ..training.train import embed_many
@@ -125,14 +125,7 @@ def _columns(
     rows] of each.
     """
     configs = [
-        configured(
-            recipe(weighted=True, q=found.q),
-            p=found.p,
-            q=found.q,
-            flat=found.flat,
-            seed=seed,
-            **more,
-        )
+        configured(recipe(weighted=True, q=found.q), **located_in(found), seed=seed, **more)
         for found in GEOMETRIES.values()
         for seed in range(count)
     ]

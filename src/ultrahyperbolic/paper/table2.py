@@ -21,7 +21,7 @@ from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
 from ..files import replace_file
 from ..geometry import Geometry
 from ..graph import Graph
-from ..training.config import TrainingConfig, configured
+from ..training.config import TrainingConfig, configured, located_in
 from ..training.inputs import Choice
 from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings, told
 from ..training.train import embed_many
@@ -48,16 +48,12 @@ NAMES = {
     "recall_at_1": "Recall@1 (%)",
 }
 ROWS = tuple(NAMES)
-# A step, and the longest move of a point. Where the scripts' step diverges, or is far from done
-# when the iterations are over, longer steps with bounded moves do better; of these the lowest loss
-# is kept, and nothing else looked at.
-SCRIPTS = (1e-8, None)
-_LADDERS = {
-    "ultrahyperbolic": (SCRIPTS,),
-    "curved": ((1e-8, 1e-3), (1e-7, 1e-3)),
-    "flat": (SCRIPTS, (1e-7, 1e-3), (1e-6, 1e-3)),
-}
 Rung = tuple[float, float | None]
+"""A step, and the longest move of a point. Where the scripts' step diverges, or is far from done
+when the iterations are over, longer steps with bounded moves do better; of these the lowest loss
+is kept, and nothing else looked at.
+"""
+SCRIPTS: Rung = (1e-8, None)
 
 
 @dataclass(frozen=True)
@@ -71,22 +67,16 @@ class Column:
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        return _LADDERS[
-            "flat"
-            if self.geometry.is_flat
-            else "ultrahyperbolic"
-            if self.geometry.has_cone
-            else "curved"
-        ]
+        if self.geometry.is_flat:
+            return (SCRIPTS, (1e-7, 1e-3), (1e-6, 1e-3))
+        return (SCRIPTS,) if self.geometry.has_cone else ((1e-8, 1e-3), (1e-7, 1e-3))
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
         step, longest = rung
         return configured(
             coauthor_settings(q=self.geometry.q),
-            p=self.geometry.p,
-            q=self.geometry.q,
-            flat=self.geometry.flat,
+            **located_in(self.geometry),
             seed=seed,
             iterations=iterations,
             step=step,

@@ -68,8 +68,7 @@ class Plan:
             what = "preset" if preset is not None else "seeds"
             raise ValueError(
                 f"continuing from an earlier embedding fixes the start, and {what} asks for "
-                "others: "
-                f"leave {what} out, or embed anew"
+                f"others: leave {what} out, or embed anew"
             )
         if time_limit is not None:
             check_positive("time_limit", time_limit)

@@ -150,8 +150,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
             raise ValueError(
                 f"row {alone[0]} of X (from 0) has no ties to the fitted nodes ({len(alone)} "
-                "such), so nothing says "
-                "where its node lies: give it one, or leave the row out"
+                "such), so nothing says where its node lies: give it one, or leave the row out"
             )
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
         known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]
