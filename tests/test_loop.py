@@ -165,45 +165,29 @@ def test_what_follows_a_schedule_does_not_shorten_it(clock):
 
 
 def test_a_schedule_that_there_is_no_time_for_is_led_to_its_end_evenly(clock):
-    engine, seen = Timed(clock), []
-    outcome = run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[seen.append])
+    engine, seen, turns = Timed(clock), [], []
+
+    def look(now):
+        seen.append(
+            (now.hurried, now.stride > 1.0, now.iteration, now.checkpoint().losses.shape[1])
+        )
+
+    fifty = Every(50, lambda now: turns.append(now.iteration // 50))
+    outcome = run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[look, fifty])
     assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 10 s")
     assert outcome.losses.shape == (2, len(engine.performed))
     assert clock[0] == pytest.approx(10.0, abs=0.2)
     assert 849 in engine.performed, "its last iteration"
-    steps = np.diff(engine.performed)
-    assert steps.max() < 60
-    spread = np.interp(
-        [2.0, 4.0, 6.0], np.linspace(0.0, 10.0, len(engine.performed)), engine.performed
-    )
+    assert np.diff(engine.performed).max() < 60
+    times = np.linspace(0.0, 10.0, len(engine.performed))
+    spread = np.interp([2.0, 4.0, 6.0], times, engine.performed)
     assert spread == pytest.approx([200.0, 400.0, 600.0], rel=0.25)
-    assert [now.stride > 1.0 for now in seen if now.hurried].count(True) > 10
-
-
-def test_where_iterations_are_left_out_a_callback_is_called_when_its_turn_has_passed(clock):
-    engine, called = Timed(clock), []
-    fifty = Every(50, lambda now: called.append(now.iteration // 50))
-    run(engine, Count(), 1000, time_limit=10.0, scheduled=850, callbacks=[fifty])
-    assert 15 <= len(called) <= 20
-    assert called == sorted(set(called))
-
-
-def test_what_was_reached_is_told_before_the_first_iteration_is_left_out(clock):
-    engine, seen = Timed(clock), []
-    run(
-        engine,
-        Count(),
-        1000,
-        time_limit=10.0,
-        scheduled=850,
-        callbacks=[
-            lambda now: seen.append(
-                (now.hurried, now.now.iteration, now.checkpoint().losses.shape[1])
-            )
-        ],
-    )
-    iteration, losses = next(found for hurried, *found in seen if hurried)
-    assert iteration == losses < 100
+    hurried = [found for hurried, *found in seen if hurried]
+    assert sum(strides for strides, *_ in hurried) > 10
+    assert hurried[0][1] == hurried[0][2] < 100, "told before the first is left out"
+    # A callback is called when its turn has passed.
+    assert 15 <= len(turns) <= 20
+    assert turns == sorted(set(turns))
 
 
 def test_it_goes_on_from_a_checkpoint_and_counts_its_time():
@@ -237,8 +221,3 @@ def test_slow_iterations_come_in_small_chunks():
     engine = Counter(seconds=0.06)
     run(engine, Count(), 5)
     assert max(engine.asked) <= 3
-
-
-@pytest.mark.parametrize("why", list(Stopped))
-def test_an_ending_is_told_by_its_text(why):
-    assert Ending.of_text(f"{why.value} …").why is why

@@ -13,6 +13,7 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.options import OPTIONS, complete
+from ultrahyperbolic.spaces import Geometry
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.plan import Plan
 
@@ -104,8 +105,9 @@ SHORT = {"iterations": 12, "quiet": True}
         lambda **goal: uh.UltrahyperbolicEmbedding(
             p=1, q=1, iterations=3, seed=0, **goal
         ).fit_transform("karate"),
+        lambda **goal: repr(TrainingConfig(iterations=3, **goal)),
     ],
-    ids=["embed", "select", "scikit-learn"],
+    ids=["embed", "select", "scikit-learn", "configuration"],
 )
 def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
     with pytest.warns(
@@ -114,6 +116,23 @@ def test_the_goal_of_earlier_versions_is_taken_and_changes_nothing(trained):
         found = trained(goal="hierarchy")
     assert [warning.filename for warning in said] == [__file__]
     assert np.array_equal(found, trained())
+
+
+@pytest.mark.parametrize("name", ["flat", "popularity"])
+@pytest.mark.parametrize("value", [2, 1, 0, 1.0, "yes", np.ones(2, dtype=bool)])
+def test_what_is_yes_or_no_is_nothing_else(name, value):
+    with pytest.raises(TypeError, match=f"^{name} must be True or False, got") as refused:
+        Plan.of(**{name: value})
+    assert ("dim gives the dimension" in str(refused.value)) == (name == "flat")
+    if name == "popularity":
+        with pytest.raises(TypeError, match=r"^popularity must be True or False"):
+            uh.select("karate", popularity=value)
+
+
+def test_yes_and_no_of_numpy_are_those_of_python():
+    plan = Plan.of(flat=np.True_, popularity=np.False_, dim=2)
+    assert plan.where == Geometry(flat=2)
+    assert plan.settings["popularity"] is False
 
 
 def test_every_option_says_what_it_is():

@@ -84,6 +84,14 @@ def check_count(name: str, value: int, least: int) -> int:
     return count
 
 
+def as_flag(name: str, value: object, instead: str = "") -> bool:
+    """Value as a bool; raise unless it is True or False, of Python or NumPy."""
+    of_numpy = str(getattr(value, "dtype", "")) == "bool" and getattr(value, "shape", None) == ()
+    if isinstance(value, bool) or of_numpy:
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {value!r}{instead}")
+
+
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless value is one of the words."""
     if value not in choices:

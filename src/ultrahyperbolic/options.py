@@ -132,8 +132,7 @@ class Compared(TypedDict, total=False):
         float | None,
         _training(
             "Seconds for everything, from reading to measures and report; iterations are left out "
-            "where time is short. "
-            "Default: no limit.",
+            "where time is short. Default: no limit.",
             metavar="SECONDS",
             common=True,
         ),
@@ -151,8 +150,7 @@ class Options(Compared, total=False):
         int | None,
         _geometry(
             "Find the geometry of this dimension that fits the graph best, as select does; takes "
-            "about twice as long. "
-            "With `flat`, the dimension of flat space.",
+            "about twice as long. With `flat`, the dimension of flat space.",
             least=1,
             common=True,
         ),
@@ -192,16 +190,14 @@ class Options(Compared, total=False):
         Optimizer | None,
         _training(
             "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), "
-            "-Df (gradient; may not "
-            "converge), or -Df or Df, whichever descends (signed-gradient).",
+            "-Df (gradient; may not converge), or -Df or Df, whichever descends (signed-gradient).",
         ),
     ]
     iterations: Annotated[
         int | None,
         _training(
             "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean "
-            "degree; 10,000 with a "
-            "preset.",
+            "degree; 10,000 with a preset.",
             least=1,
         ),
     ]
@@ -213,10 +209,8 @@ class Options(Compared, total=False):
         Dissimilarity | None,
         _training(
             "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat "
-            "space the squared "
-            "distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), the broken "
-            "geodesic (broken), or the "
-            "distance of flat space, H^p or S^q (distance).",
+            "space the squared distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), "
+            "the broken geodesic (broken), or the distance of flat space, H^p or S^q (distance).",
         ),
     ]
     epsilon: Annotated[
@@ -234,9 +228,8 @@ class Options(Compared, total=False):
         Stop | None,
         _training(
             "When to stop: once the loss no longer falls (converged, the default), after all "
-            "iterations (iterations, "
-            "the default of a preset), or also once every tie is shorter than every other pair "
-            "(ordered).",
+            "iterations (iterations, the default of a preset), or also once every tie is shorter "
+            "than every other pair (ordered).",
         ),
     ]
 

@@ -20,6 +20,7 @@ from ultrahyperbolic import __version__
 from ultrahyperbolic.cli import app
 from ultrahyperbolic.cli.signals import cut_short, on_interrupt
 from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint
 
 COMMAND = (sys.executable, "-m", "ultrahyperbolic")
 
@@ -80,18 +81,12 @@ def drawn_at(
     return code, [*times, time.monotonic() - began], shown.decode()
 
 
-def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
-    """The exit code, and what a terminal shows of stderr, without colours and movements."""
-    code, _times, shown = drawn_at(*words, folder=folder)
-    return code, re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_progress_does_not_stand_still_and_its_clock_is_the_users(tmp_path, cold):
     # Imports, compilation where nothing is compiled yet, training and measuring all take their
     # time.
-    words = ("embed", "karate", "-o", "club", "--iterations", 100, "--no-report")
+    words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 12)
     code, times, shown = drawn_at(
         *words, folder=tmp_path, cache=tmp_path / "cache" if cold else None
     )
@@ -105,14 +100,15 @@ def test_progress_does_not_stand_still_and_its_clock_is_the_users(tmp_path, cold
     assert clocks == sorted(clocks)
     assert abs(clocks[-1] - times[-1]) < 3.0
     assert "embedding karate" in shown
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
+    left = r"training ━+.* +\d+/1000000 loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left"
+    assert re.search(left, plain)
 
 
-def interrupt(
-    folder: Path, *words: object, chunk: int, pause: float
-) -> tuple[subprocess.Popen[str], str, str, dict]:
-    """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was
-    at that moment.
-    """
+def stop(
+    folder: Path, *words: object, how: signal.Signals, chunk: int, pause: float
+) -> tuple[int, str, str]:
+    """Send a signal when the training is in a chunk; the exit code and the output."""
     process = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(chunk), str(pause), *map(str, words)],
         cwd=folder,
@@ -127,68 +123,46 @@ def interrupt(
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    before = json.loads((folder / "club" / "run.json").read_text())
+    assert json.loads((folder / "club" / "run.json").read_text())["stopped"] is None
     assert not (folder / "club" / "embedding.parquet").exists()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     out, err = process.communicate(timeout=60)
-    return process, out, err, before
+    return process.returncode, out, err
 
 
-@pytest.mark.slow
-def test_a_terminal_sees_how_far_the_training_is(tmp_path):
-    words = (
-        "embed",
-        "karate",
-        "-o",
-        "club",
-        "--iterations",
-        1_000_000,
-        "--time-limit",
-        12,
-        "--no-report",
-    )
-    code, shown = on_terminal(*words, folder=tmp_path)
-    assert code == 0, shown
-    run = json.loads((tmp_path / "club" / "run.json").read_text())
-    # As many iterations as the start leaves time for.
-    assert 100 < run["iterations"] < 1_000_000
-    total = run["config"]["iterations"]
-    assert re.search(
-        rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown
-    ), shown
-
-
-def test_ctrl_c_saves_the_best_so_far(tmp_path):
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "a polite kill"]
+)
+def test_a_training_that_is_stopped_saves_the_best_so_far(tmp_path, how, code):
     words = ("embed", "karate", "-o", "club", "--iterations", 2_000_000)
-    process, out, err, before = interrupt(tmp_path, *words, chunk=5, pause=0)
-    assert process.returncode == 130
-    assert before["stopped"] is None
-    run = json.loads((tmp_path / "club" / "run.json").read_text())
+    found, out, err = stop(tmp_path, *words, how=how, chunk=5, pause=0)
+    assert found == code
+    club = tmp_path / "club"
+    run = json.loads((club / "run.json").read_text())
     assert run["stopped"] == "interrupted"
     assert 0 < run["iterations"] < 2_000_000
     assert "recall_at_1" in run["measures"]
-    going_on = (
-        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
-    )
+    again = "to continue: ultrahyperbolic embed --resume club"
+    after = f"after {run['iterations']}"
     *_, said = err.splitlines()
-    assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
+    assert said == (f"interrupted {after} iterations: the best points so far are in club; {again}")
     assert out.splitlines()[0] == (
-        f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
-        "to continue: ultrahyperbolic embed --resume club"
+        f"unfinished: interrupted {after} of 2000000 iterations; {again}"
     )
     assert "the most central nodes:" in out
-    assert len(Embedding.load(tmp_path / "club")) == 34
+    assert len(Embedding.load(club)) == 34
+    # The checkpoint is of the very end, and nothing else lies about.
+    assert read_checkpoint(club)[0].state.iteration == run["iterations"]
+    names = [CHECKPOINT, "embedding.parquet", "report.html", "run.json"]
+    assert sorted(path.name for path in club.iterdir()) == names
 
 
 @pytest.mark.slow
 def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     words = ("embed", "karate", "-o", "club")
-    process, out, err, _ = interrupt(tmp_path, *words, chunk=1, pause=60)
-    assert process.returncode == 130
-    assert (out, err) == (
-        "",
-        "interrupted before there was anything to keep: no embedding is saved\n",
-    )
+    found = stop(tmp_path, *words, how=signal.SIGINT, chunk=1, pause=60)
+    said = "interrupted before there was anything to keep: no embedding is saved\n"
+    assert found == (130, "", said)
     assert not (tmp_path / "club" / "embedding.parquet").exists()
 
 
@@ -199,8 +173,7 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
         (
             "select karate --dim 2",
             "note: karate: directions dropped, asymmetric pairs summed: 7; directed=True "
-            "(--directed) keeps them\n"
-            "interrupted: nothing is chosen\n",
+            "(--directed) keeps them\ninterrupted: nothing is chosen\n",
         ),
         (
             "embed karate --dim 2 -o club",
@@ -253,27 +226,6 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
         "report.html",
         "run.json",
     ]
-
-
-@pytest.mark.usefixtures("listening")
-def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
-    from ultrahyperbolic.training import train
-
-    finish = train._embedding
-
-    def pressed(*arguments, **options):
-        os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(train, "_embedding", finish)
-        return finish(*arguments, **options)
-
-    monkeypatch.setattr(train, "_embedding", pressed)
-    result = call("embed karate -o club --iterations 60")
-    going_on = (
-        "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
-    )
-    assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")
-    assert json.loads(Path("club/run.json").read_text())["stopped"] == "reached 60 iterations"
-    assert call("embed --resume club --quiet").exit_code == 0
 
 
 @pytest.mark.usefixtures("listening")
@@ -334,10 +286,9 @@ def test_a_terminal_without_unicode_is_served(tmp_path):
 def test_help_and_mistakes_do_not_wait_for_libraries(words, code):
     heavy = "torch numpy pandas scipy numba pyarrow matplotlib networkx sklearn"
     program = (
-        f"import sys; sys.argv = ['ultrahyperbolic', *{words.split()!r}]\n"
-        "from ultrahyperbolic.cli import main\n"
-        f"try:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == {code}\n"
-        f"print([name for name in {heavy.split()!r} if name in sys.modules])"
+        f"import sys; sys.argv = ['ultrahyperbolic', *{words.split()!r}]\nfrom ultrahyperbolic.cli "
+        "import main\ntry:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == "
+        f"{code}\nprint([name for name in {heavy.split()!r} if name in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -388,4 +339,4 @@ def test_help_is_short_and_help_all_has_every_option(call, command):
         next((name for name in each.opts if name.startswith("--")), "--help")
         for each in get_command(app).commands[command].params
     }
-    assert options - known <= {"--goal", "--tensorboard"}, "of earlier versions"
+    assert options - known <= {"--goal"}, "of earlier versions"

@@ -91,6 +91,6 @@ def test_a_training_that_kept_nothing_does_not_stand_in_the_way(call, refuse, mo
     line = refused(refuse, "embed karate -o club --iterations 9")
     assert (
         line
-        == "club holds a run.json that no training began with: name another folder, or overwrite "
+        == "club holds a run.json without its embedding.parquet: name another folder, or overwrite "
         "it (--overwrite)"
     )

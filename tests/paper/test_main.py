@@ -34,19 +34,10 @@ main(sys.argv[1:])
 
 @pytest.mark.slow
 def test_torch_and_numpy_are_enough_for_the_tables(tmp_path):
-    command_line = [
-        "table2",
-        "--seeds",
-        "2",
-        "--iterations",
-        "2",
-        "--device",
-        "cpu",
-        "-o",
-        tmp_path / "t",
-    ]
+    words = "table2 --seeds 2 --iterations 2 --device cpu -o t --json figures.json"
     result = subprocess.run(
-        [sys.executable, "-c", BARE, *command_line, "--json", tmp_path / "figures.json"],
+        [sys.executable, "-c", BARE, *words.split()],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
     )

@@ -35,6 +35,7 @@ def short(monkeypatch):
     monkeypatch.setattr(drawn, "CLIPPED", {**drawn.CLIPPED, "iterations": 40})
 
 
+@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 def test_table1_writes_its_figures(short, tmp_path, capsys):
     figures = TARGETS["table1"].run(2, tmp_path / "t", False)
     for geometry in ("R4", "Q4_0", "Q3_1", "Q2_2", "Q1_3", "Q0_4"):

@@ -31,7 +31,9 @@ def test_flat_space_has_no_signature():
 def test_earlier_records_of_flat_space_load():
     record = {**TrainingConfig(flat=2).to_json(), "p": 3, "q": 1, "beta": -2.0}
     assert TrainingConfig.from_json(record) == TrainingConfig(flat=2)
-    assert TrainingConfig.from_json({"p": 2, "q": 1, "hubs": 5.0}) == TrainingConfig(2, 1)
+    assert TrainingConfig.from_json(
+        {"p": 2, "q": 1, "hubs": 5.0, "scope": "graph"}
+    ) == TrainingConfig(2, 1)
 
 
 @pytest.mark.parametrize(

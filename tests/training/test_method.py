@@ -10,7 +10,7 @@ from tests.plans import configure
 from ultrahyperbolic import TrainingConfig
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import embed_many
-from ultrahyperbolic.training.method import default_iterations, recipe, score
+from ultrahyperbolic.training.method import default_iterations, recipe
 
 KARATE = uh.datasets.karate()
 
@@ -52,18 +52,6 @@ def test_of_fewer_iterations_each_moves_further_and_more_are_for_the_finish():
     assert made[6400].descents == made[1600].descents == 1360
 
 
-def test_one_temperature_is_the_same_as_two_equal_ones():
-    assert configure(KARATE, temperature=0.1) == configure(KARATE, temperature=(0.1, 0.1))
-    assert configure(KARATE, temperature=0.1, preset="paper") == configure(
-        KARATE, temperature=(0.1, 0.1), preset="paper"
-    )
-
-
-def test_a_bound_on_moves_that_is_given_is_a_length():
-    (found,) = configure(KARATE, max_step=0.05)
-    assert (found.moves, found.max_step) == ("absolute", (0.05, 0.05))
-
-
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (0, 4)])
 def test_another_radius_is_the_same_training_in_other_units(p, q):
     small, large = (
@@ -82,37 +70,10 @@ def test_the_unit_of_the_weights_does_not_matter():
     assert np.array_equal(first.points, second.points)
 
 
-def test_the_score_is_the_mean_of_neighbours_and_tie_order():
-    assert score(
-        {"map": 0.9, "tie_order": 0.5, "spearman_all": 0.1, "recall_at_1": 0.0}
-    ) == pytest.approx(0.7)
-    assert score({"map": 0.4, "spearman_all": 0.9}) == 0.4, (
-        "no tie is stronger where all weights are equal"
-    )
-
-
 def test_a_training_ends_when_it_has_converged_unless_told_otherwise():
     assert [config.stop for config in configure(KARATE)] == ["converged"]
     assert [config.stop for config in configure(KARATE, stop="iterations")] == ["iterations"]
     assert [config.stop for config in configure(KARATE, preset="paper")] == ["iterations"]
-
-
-def test_settings_of_earlier_versions_mean_what_they_meant():
-    then = {
-        "p": 3,
-        "q": 1,
-        "iterations": 2000,
-        "temperature": [0.03, 0.003],
-        "max_step": [0.2, 1e-3],
-    }
-    config = TrainingConfig.from_json(then)
-    assert (config.stop, config.moves, config.finish, config.parts) == (
-        "iterations",
-        "absolute",
-        0.0,
-        1,
-    )
-    assert config.descents == 2000
 
 
 def test_of_several_seeds_the_lowest_loss_is_kept():

@@ -41,26 +41,6 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
     assert sampled.record.measures["map"] > whole.record.measures["map"] - 0.05
 
 
-def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
-    kept = []
-
-    def keep(progress):
-        found = progress.checkpoint()
-        names = ("points", "best", "record", "offsets", "best_offsets")
-        state = replace(found.state, **{name: getattr(found.state, name).copy() for name in names})
-        kept.append(replace(found, state=state))
-
-    config = replace(
-        recipe(uh.TrainingConfig(2, 2, iterations=200), KARATE), finish=0.6, popularity=True
-    )
-    (whole,) = embed_many(KARATE, [config], measures=False, callbacks=[keep])
-    assert len(kept) > 5
-    for so_far in kept[:: len(kept) // 5]:
-        (again,) = embed_many(KARATE, [config], measures=False, checkpoint=so_far)
-        assert np.array_equal(again.points, whole.points)
-        assert np.array_equal(again.popularity, whole.popularity)
-
-
 def test_the_folder_keeps_it(popular, tmp_path):
     again = uh.load(popular.save(tmp_path / "club"))
     assert np.array_equal(again.popularity, popular.popularity)
@@ -70,25 +50,6 @@ def test_the_folder_keeps_it(popular, tmp_path):
     assert np.array_equal(table["popularity"], popular.popularity)
     plain = replace(popular, popularity=None)
     assert uh.load(plain.save(tmp_path / "plain")).popularity is None
-
-
-def test_a_folder_of_an_earlier_version_loads(tmp_path):
-    made = uh.embed(KARATE, p=2, q=2, iterations=20, popularity=False, quiet=True)
-    config = {name: value for name, value in made.run["config"].items() if name != "popularity"}
-    folder = made.with_record(replace(made.record, config=config, call=None)).save(
-        tmp_path / "club"
-    )
-    assert "popularity" not in (folder / "run.json").read_text()
-    again = uh.load(folder)
-    assert again.popularity is None
-    assert np.array_equal(again.points, made.points)
-    assert list(again.neighbors("34").columns) == [
-        "node",
-        "distance",
-        "weight",
-        "connected",
-        "club",
-    ]
 
 
 def test_every_distance_is_less_the_popularity_of_both(popular):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.engines import memory
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training import execution
@@ -52,6 +51,11 @@ def test_noise_is_two_standard_errors_of_the_difference():
     sometimes = Row(Geometry(2, 2), differences=[0.05, -0.20, 0.05])
     alone = Row(Geometry(2, 2), differences=[0.0])
     assert [row.is_near for row in (always_worse, sometimes, alone)] == [False, True, False]
+    few, many = (
+        Row(Geometry(2, 2), scores=[1.0], measures=[{"violated_orders_all": share}])
+        for share in (0.1, 0.2)
+    )
+    assert few.worst_last < many.worst_last, "of equal scores"
 
 
 def test_the_same_seed_selects_the_same_and_it_is_plain_data(found):
@@ -62,6 +66,9 @@ def test_the_same_seed_selects_the_same_and_it_is_plain_data(found):
     assert (data["by"], data["seeds"]) == ("graph", 3)
     assert data["within_noise"] == bool(data["within_noise_of"])
     assert list(found.to_frame()["score"]) == [row.score for row in found.rows]
+    shown = found._repr_html_()
+    assert f"Best geometry: {found.best.markup}" in shown
+    assert shown.count("<tr>") == len(found.rows) + 1
 
 
 def test_select_and_a_dimension_alone_name_the_same():
@@ -71,19 +78,6 @@ def test_select_and_a_dimension_alone_name_the_same():
     assert embedding.geometry == selection.best
     assert chosen["rows"] == [row.to_json() for row in selection.rows]
     assert chosen["within_noise"] is None, "one seed cannot tell"
-
-
-def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
-    monkeypatch.setattr(MODULE, "score", lambda *_: 1.0)
-    found = uh.select(CLUB, dim=2, iterations=80, quiet=True)
-    violated = [row.mean("violated_orders_all") for row in found.rows]
-    assert violated == sorted(violated)
-
-
-def test_what_does_not_fit_into_memory_is_told(monkeypatch):
-    monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
-    with pytest.raises(MemoryError):
-        uh.select(CLUB, dim=2, iterations=48, quiet=True)
 
 
 def test_held_out_edges_decide_on_request():
@@ -176,13 +170,6 @@ def test_what_the_graph_hints_at():
     assert cycle["relative_delta"] > 0.6
     assert tree["diameter"] == 8.0
     assert 0.0 <= tree["time_inertia"] <= 1.0
-
-
-def test_a_notebook_shows_the_choice():
-    one = uh.select("karate", dim=2, iterations=40, quiet=True)
-    shown = one._repr_html_()
-    assert f"Best geometry: {one.best.markup}" in shown
-    assert shown.count("<tr>") == len(one.rows) + 1
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -63,24 +63,6 @@ def test_scikit_learn_s_own_checks(estimator, check, monkeypatch):
     check(estimator)
 
 
-def test_a_real_pipeline():
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    graph = uh.datasets.karate()
-    sides = graph.attributes["club"]
-    model = make_pipeline(
-        uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=200, seed=0),
-        StandardScaler(),
-        LogisticRegression(),
-    )
-    X = adjacency().toarray()
-    model.fit(X, sides)
-    assert model.score(X, sides) > 0.7
-    assert np.array_equal(model[:-1].transform(X), model[1].transform(model[0].features_))
-
-
 def test_pandas_output_and_names():
     pd = pytest.importorskip("pandas")
     graph = uh.datasets.karate()

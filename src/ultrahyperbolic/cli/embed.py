@@ -22,9 +22,8 @@ from .training import resume as continue_training
 
 _training, _result = partial(opt.option, panel="Training"), partial(opt.option, panel="Result")
 _CONTINUE = (
-    "Start from an earlier embedding of this graph: old nodes start where they were, new ones "
-    "near their ties. The "
-    "geometry comes from FOLDER."
+    "Start from an earlier embedding of this graph: old nodes start where they were, new ones near "
+    "their ties. The geometry comes from FOLDER."
 )
 _DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
 _RESUME = "Continue the training in this folder; no other option is needed."

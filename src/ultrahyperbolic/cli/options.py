@@ -58,8 +58,7 @@ _graph = typer.Argument(
     metavar="GRAPH",
     show_default=False,
     help="A file (CSV, TSV, Parquet, GraphML, Matrix Market, GML, GEXF, JSON node-link; text also "
-    "gzipped), or the "
-    "name of a data set. If both exist, the file is read.",
+    "gzipped), or the name of a data set. If both exist, the file is read.",
 )
 GraphArgument = Annotated[str, _graph]
 OptionalGraphArgument = Annotated[str | None, _graph]

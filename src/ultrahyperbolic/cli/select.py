@@ -131,11 +131,9 @@ def _print(found: Selection) -> None:
     hints = found.prior
     print(
         f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of "
-        f"{hints['diameter']:g} hops "
-        f"(2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); "
-        f"{100 * hints['transitivity']:.0f} % of its "
-        f"wedges are closed by a triangle and {100 * hints['open_wedges']:.0f} % are open (0 and "
-        "100 % in a tree); "
+        f"{hints['diameter']:g} hops (2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); "
+        f"{100 * hints['transitivity']:.0f} % of its wedges are closed by a triangle and "
+        f"{100 * hints['open_wedges']:.0f} % are open (0 and 100 % in a tree); "
         f"{100 * hints['time_inertia']:.0f} % of its spectrum asks for more time dimensions"
     )
     print(f"in {found.seconds:.1f} s")

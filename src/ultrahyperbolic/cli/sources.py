@@ -140,12 +140,25 @@ def check_folder(folder: Path) -> None:
         raise Refused(f"{folder}: {what}; {wanted}")
 
 
+def check_table(folder: Path, record: RunRecord) -> None:
+    """Refuse a record that has lost its embedding, and of which no training can go on."""
+    from ..embedding.store import RECORD, TABLE
+
+    goes_on = record.training is not None and (record.stopped is None or record.unfinished)
+    if not goes_on and not (folder / TABLE).exists():
+        raise Refused(
+            f"{folder} holds a {RECORD} without its {TABLE}: embed the graph again (--overwrite)"
+        )
+
+
 def open_embedding(folder: Path) -> Embedding:
     """The embedding of a folder, or one line that says what is wrong with it."""
-    from ..embedding.store import RECORD, TABLE
+    from ..embedding.store import RECORD, TABLE, read_record
 
     check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
+        with refusing(OSError, ValueError):
+            check_table(folder, read_record(folder))
         raise Refused(
             f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not "
             f"finish; embed --resume {folder} goes on with it"

@@ -18,7 +18,7 @@ from ..progress import bar
 from .errors import Refused, reason, refusing
 from .output import note, print_json, print_summary, resuming, summary_as_json
 from .signals import cut_short, end, on_interrupt
-from .sources import check_folder, open_embedding, read_again
+from .sources import check_folder, check_table, open_embedding, read_again
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -321,6 +321,8 @@ def _reopen(
         record = written = read_record(folder)
         if (folder / CHECKPOINT).exists():
             checkpoint, record = read_checkpoint(folder)
+    if checkpoint is None:
+        check_table(folder, written)
     if record.training is None or record.graph is None:
         raise Refused(
             f"{folder} holds no training of the command embed: there is nothing to continue"

@@ -103,7 +103,7 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
     if (path / TABLE).exists():
         what = "an embedding already"
     elif (path / RECORD).exists() and not _is_begun(path):
-        what = f"a {RECORD} that no training began with"
+        what = f"a {RECORD} without its {TABLE}"
     if what is not None and not overwrite:
         raise FileExistsError(
             f"{path} holds {what}: name another folder, or overwrite it (--overwrite)"

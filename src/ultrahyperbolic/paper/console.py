@@ -4,6 +4,7 @@ to tables.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,21 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.base import BatchState
+from ..export.tables import write_table
 from ..files import replace_file
 from ..geometry import Geometry
 from ..graph.errors import need
 from ..loop import Progress
 from ..progress import bar
 from . import Figures
-
-
-def announce(differences: Sequence[tuple[str, str, str]], quiet: bool) -> None:
-    """Where the paper's text and the authors' scripts differ."""
-    if not quiet:
-        print("The paper's recipe, as the authors' scripts have it (and the text):")
-        for subject, text, scripts in differences:
-            print(f"  {subject}: {scripts} (text: {text})")
-        print("")
 
 
 def finish(
@@ -64,12 +57,13 @@ Value = tuple[float, float | None]
 
 
 class Series(NamedTuple):
-    """Markers of one kind in the drawing of a table."""
+    """The values of one source in a table, and how they are drawn."""
 
     name: str
+    column: str  # what the heads of its columns in the CSV begin with
     color: str
     marker: str
-    values: Sequence[Sequence[Value]]  # row by row, a value for each column
+    values: Sequence[Sequence[Value]]  # row by row, a value for each geometry
 
 
 def label(geometry: Geometry) -> str:
@@ -97,6 +91,14 @@ def get(figures: Figures, name: str) -> Value:
     )
 
 
+def series_of(
+    figures: Figures, name: str, color: str, columns: Sequence[str], rows: Sequence[str], way: str
+) -> Series:
+    """Those that `put` put there as ``COLUMN WAY _ROW``."""
+    values = [[get(figures, f"{key}{way}_{row}") for key in columns] for row in rows]
+    return Series(name, f"{way}_".lstrip("_"), color, "o", values)
+
+
 def row_of(cells: Sequence[str]) -> str:
     """A row of a table in Markdown."""
     return "| " + " | ".join(cells) + " |"
@@ -105,6 +107,18 @@ def row_of(cells: Sequence[str]) -> str:
 def head_of(*titles: str) -> list[str]:
     """The head of a table in Markdown."""
     return [row_of(titles).replace("|  |", "| |", 1), "|" + "---|" * len(titles)]
+
+
+def write_cells(
+    path: Path, rows: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]
+) -> None:
+    """The values of a table as CSV, one line for each geometry and row."""
+    heads = [f"{each.column}{part}" for each in series for part in ("mean", "std")]
+    lines: list[list[object]] = []
+    for (place, geometry), (number, row) in product(enumerate(columns), enumerate(rows)):
+        cells = [part for each in series for part in each.values[number][place]]
+        lines.append([geometry.file_name, row, *("" if cell is None else cell for cell in cells)])
+    write_table(path, ["geometry", "measure", *heads], lines)
 
 
 def draw_table(
@@ -120,14 +134,17 @@ def draw_table(
         label(geometry).split(" ")[0].replace("^{", " ").replace("}", "") for geometry in columns
     ]
     for number, (title, axis) in enumerate(zip(titles, axes, strict=True)):
-        for shift, (name, color, marker, values) in zip(
-            np.linspace(-0.2, 0.2, len(series)), series, strict=True
-        ):
-            means, spreads = (
-                [mean for mean, _ in values[number]],
-                [spread or 0.0 for _, spread in values[number]],
+        for shift, each in zip(np.linspace(-0.2, 0.2, len(series)), series, strict=True):
+            means = [mean for mean, _ in each.values[number]]
+            spreads = [spread or 0.0 for _, spread in each.values[number]]
+            axis.errorbar(
+                positions + shift,
+                means,
+                spreads,
+                fmt=each.marker,
+                color=each.color,
+                label=each.name,
             )
-            axis.errorbar(positions + shift, means, spreads, fmt=marker, color=color, label=name)
         axis.set_xticks(positions, ticks)
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.3)

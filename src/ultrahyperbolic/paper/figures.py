@@ -20,10 +20,10 @@ from ..graph import Graph
 from ..plot.flat import draw_hierarchy, draw_losses, panels
 from ..plot.scenes import DIRECTIONS, LEVELS, VECTOR, kind_of, level_surface
 from ..training.config import Settings, configured
-from ..training.presets import DIFFERENCES, settings
+from ..training.presets import settings, told
 from ..training.train import embed_many
 from . import Figures
-from .console import announce, finish, head_of, label, progress, row_of, write_figure
+from .console import finish, head_of, label, progress, row_of, write_figure
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
 SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
@@ -113,7 +113,8 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     constraint.
     """
     count = check_count("seeds", 10 if seeds is None else seeds, 1)
-    announce(DIFFERENCES, quiet)
+    if not quiet:
+        print(told("paper"), end="\n\n")
     graph = karate().unweighted()
     paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
     arms: dict[str, tuple[str, Settings | None]] = {

@@ -114,8 +114,7 @@ def embed_sampled(
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
             logging.getLogger("ultrahyperbolic").warning(
                 f"{SAMPLES:,} samples per tie: {progress.seconds:.1f} s an iteration, about "
-                f"{whole} for the "
-                f"{progress.total:,} iterations of this training"
+                f"{whole} for the {progress.total:,} iterations of this training"
             )
         callback(progress)
 

@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
-from ..export.tables import write_table
 from ..graph import Graph
-from ..training.config import Settings, TrainingConfig, configured
+from ..training.config import Settings, TrainingConfig, configured, located_in
 from ..training.inputs import Choice
-from ..training.presets import DIFFERENCES, settings, text_settings
+from ..training.presets import settings, text_settings, told
 from ..training.train import embed_many
 from . import Figures
 from .console import (
     Series,
-    announce,
+    Value,
     draw_table,
     finish,
     get,
@@ -29,55 +28,27 @@ from .console import (
     progress,
     put,
     row_of,
+    series_of,
+    write_cells,
 )
 
-ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
     "first_leader": "Rank of the first leader",
     "second_leader": "Rank of the second leader",
     "rho5": "top 5 Spearman's ρ",
     "rho10": "top 10 Spearman's ρ",
 }
+ROWS = tuple(NAMES)
 GEOMETRIES = {geometry.file_name: geometry for geometry in Choice.of(4).geometries}
-# Mean and standard deviation over 5 runs, as printed in the paper.
-PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
-    "R4": {
-        "first_leader": (5.4, 1.1),
-        "second_leader": (6.6, 0.9),
-        "rho5": (-0.44, 0.19),
-        "rho10": (0.00, 0.14),
-    },
-    "Q4_0": {
-        "first_leader": (2.8, 0.4),
-        "second_leader": (4.2, 0.7),
-        "rho5": (0.20, 0.48),
-        "rho10": (0.38, 0.06),
-    },
-    "Q3_1": {
-        "first_leader": (1.2, 0.4),
-        "second_leader": (2.4, 0.9),
-        "rho5": (0.76, 0.21),
-        "rho10": (0.74, 0.11),
-    },
-    "Q2_2": {
-        "first_leader": (1.2, 0.4),
-        "second_leader": (2.6, 0.5),
-        "rho5": (0.66, 0.30),
-        "rho10": (0.79, 0.12),
-    },
-    "Q1_3": {
-        "first_leader": (1.8, 0.8),
-        "second_leader": (4.0, 1.2),
-        "rho5": (0.36, 0.40),
-        "rho10": (0.71, 0.08),
-    },
-    "Q0_4": {
-        "first_leader": (2.0, 0.7),
-        "second_leader": (4.0, 1.4),
-        "rho5": (0.18, 0.37),
-        "rho10": (0.55, 0.20),
-    },
-    "norm_proxy": {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)},
+# Mean and standard deviation over 5 runs, as printed in the paper, in the order of ROWS.
+PUBLISHED: dict[str, tuple[Value, ...]] = {
+    "R4": ((5.4, 1.1), (6.6, 0.9), (-0.44, 0.19), (0.00, 0.14)),
+    "Q4_0": ((2.8, 0.4), (4.2, 0.7), (0.20, 0.48), (0.38, 0.06)),
+    "Q3_1": ((1.2, 0.4), (2.4, 0.9), (0.76, 0.21), (0.74, 0.11)),
+    "Q2_2": ((1.2, 0.4), (2.6, 0.5), (0.66, 0.30), (0.79, 0.12)),
+    "Q1_3": ((1.8, 0.8), (4.0, 1.2), (0.36, 0.40), (0.71, 0.08)),
+    "Q0_4": ((2.0, 0.7), (4.0, 1.4), (0.18, 0.37), (0.55, 0.20)),
+    "norm_proxy": ((8.6, 2.3), (18.6, 4.9)),
 }
 LEADERS = ("1", "34")
 
@@ -90,7 +61,8 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     if count < 2:
         raise ValueError(f"a spread needs at least 2 seeds, got {count}")
     graph = karate()
-    announce(DIFFERENCES, quiet)
+    if not quiet:
+        print(told("paper"), end="\n\n")
     embeddings, scores = _columns(graph, settings, count, "the scripts' recipe", quiet)
     literal, text = _columns(graph, text_settings, count, "the text's recipe", quiet)
     # The text says when to stop and not which points are kept: the last ones above, here those of
@@ -121,7 +93,7 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
         for column, row in enumerate(ROWS[: values.shape[1]]):
             put(figures, f"{key}_{row}", values[:, column])
             if key in PUBLISHED:
-                figures[f"{key}_{row}_published"] = PUBLISHED[key][row][0]
+                figures[f"{key}_{row}_published"] = PUBLISHED[key][column][0]
     for k, key in enumerate(GEOMETRIES):
         # Trainings that ended more than 2 % above the lowest loss that they saw.
         seen = [
@@ -132,45 +104,16 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
             sum(losses[-1] > 1.02 * min(losses) for losses in seen)
         )
     lines = _markdown(figures, count)
-    header = [
-        "geometry",
-        "measure",
-        "mean",
-        "std",
-        "published_mean",
-        "published_std",
-        "text_mean",
-        "text_std",
-    ]
-    rows = [
-        [
-            key,
-            row,
-            *get(figures, f"{key}_{row}"),
-            *PUBLISHED[key][row],
-            *get(figures, f"{key}_text_{row}"),
-        ]
-        for key in GEOMETRIES
-        for row in ROWS
-    ]
-    write_table(output / "table1.csv", header, rows)
-    ours, of_text = (
-        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS]
-        for way in ("", "_text")
-    )
+    geometries, keys = list(GEOMETRIES.values()), list(GEOMETRIES)
+    printed = [[PUBLISHED[key][number] for key in keys] for number in range(len(ROWS))]
+    ours, of_text = f"the scripts' recipe, {count} seeds", f"the text's recipe, {count} seeds"
     series = [
-        Series(f"the scripts' recipe, {count} seeds", "#0072B2", "o", ours),
-        Series(f"the text's recipe, {count} seeds", "#009E73", "o", of_text),
-        Series(
-            "published, 5 seeds",
-            "#D55E00",
-            "s",
-            [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS],
-        ),
+        series_of(figures, ours, "#0072B2", keys, ROWS, ""),
+        Series("published, 5 seeds", "published_", "#D55E00", "s", printed),
+        series_of(figures, of_text, "#009E73", keys, ROWS, "_text"),
     ]
-    draw_table(
-        output / "table1.png", [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series
-    )
+    write_cells(output / "table1.csv", ROWS, geometries, series)
+    draw_table(output / "table1.png", list(NAMES.values()), geometries, series)
     finish(lines, output, ("table1.csv", "table1.png"), "table1.md", quiet=quiet)
     return figures
 
@@ -182,14 +125,7 @@ def _columns(
     rows] of each.
     """
     configs = [
-        configured(
-            recipe(weighted=True, q=found.q),
-            p=found.p,
-            q=found.q,
-            flat=found.flat,
-            seed=seed,
-            **more,
-        )
+        configured(recipe(weighted=True, q=found.q), **located_in(found), seed=seed, **more)
         for found in GEOMETRIES.values()
         for seed in range(count)
     ]
@@ -227,13 +163,12 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         "",
         *head_of("", *map(label, GEOMETRIES.values())),
     ]
-    for row in ROWS:
-        printed = {key: "{:.2f} ± {:.2f}".format(*PUBLISHED[key][row]) for key in GEOMETRIES}
-        lines.append(
-            row_of(
-                [NAMES[row], *(f"{ours(f'{key}_{row}')} [{printed[key]}]" for key in GEOMETRIES)]
-            )
-        )
+    for number, (row, title) in enumerate(NAMES.items()):
+        cells = [
+            "{} [{:.2f} ± {:.2f}]".format(ours(f"{key}_{row}"), *PUBLISHED[key][number])
+            for key in GEOMETRIES
+        ]
+        lines.append(row_of([title, *cells]))
     header = lines[3:5]
     for recipe, kept in (
         ("text", "the last points kept"),
@@ -254,7 +189,8 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         f"{thrown}.",
     ]
     proxy = ", ".join(
-        f"{ours(f'norm_proxy_{row}')} [{PUBLISHED['norm_proxy'][row][0]}]" for row in ROWS[:2]
+        f"{ours(f'norm_proxy_{row}')} [{mean}]"
+        for row, (mean, _) in zip(ROWS, PUBLISHED["norm_proxy"], strict=False)
     )
     warm, free = (
         ", ".join(f"{NAMES[row]} {ours(f'{key}_{row}')}" for row in ROWS)

@@ -18,18 +18,16 @@ from .. import datasets
 from ..embedding import Embedding
 from ..engines.base import Machine
 from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
-from ..export.tables import write_table
 from ..files import replace_file
 from ..geometry import Geometry
 from ..graph import Graph
-from ..training.config import TrainingConfig, configured
+from ..training.config import TrainingConfig, configured, located_in
 from ..training.inputs import Choice
-from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings
+from ..training.presets import COAUTHOR_DIFFERENCES, coauthor_settings, told
 from ..training.train import embed_many
 from . import Figures, write_figures
 from .console import (
     Series,
-    announce,
     draw_table,
     finish,
     get,
@@ -38,6 +36,8 @@ from .console import (
     progress,
     put,
     row_of,
+    series_of,
+    write_cells,
 )
 from .sampled import SAMPLES, embed_sampled
 
@@ -48,16 +48,12 @@ NAMES = {
     "recall_at_1": "Recall@1 (%)",
 }
 ROWS = tuple(NAMES)
-# A step, and the longest move of a point. Where the scripts' step diverges, or is far from done
-# when the iterations are over, longer steps with bounded moves do better; of these the lowest loss
-# is kept, and nothing else looked at.
-SCRIPTS = (1e-8, None)
-_LADDERS = {
-    "ultrahyperbolic": (SCRIPTS,),
-    "curved": ((1e-8, 1e-3), (1e-7, 1e-3)),
-    "flat": (SCRIPTS, (1e-7, 1e-3), (1e-6, 1e-3)),
-}
 Rung = tuple[float, float | None]
+"""A step, and the longest move of a point. Where the scripts' step diverges, or is far from done
+when the iterations are over, longer steps with bounded moves do better; of these the lowest loss
+is kept, and nothing else looked at.
+"""
+SCRIPTS: Rung = (1e-8, None)
 
 
 @dataclass(frozen=True)
@@ -71,22 +67,16 @@ class Column:
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        return _LADDERS[
-            "flat"
-            if self.geometry.is_flat
-            else "ultrahyperbolic"
-            if self.geometry.has_cone
-            else "curved"
-        ]
+        if self.geometry.is_flat:
+            return (SCRIPTS, (1e-7, 1e-3), (1e-6, 1e-3))
+        return (SCRIPTS,) if self.geometry.has_cone else ((1e-8, 1e-3), (1e-7, 1e-3))
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
         step, longest = rung
         return configured(
             coauthor_settings(q=self.geometry.q),
-            p=self.geometry.p,
-            q=self.geometry.q,
-            flat=self.geometry.flat,
+            **located_in(self.geometry),
             seed=seed,
             iterations=iterations,
             step=step,
@@ -329,14 +319,11 @@ def write(folder: Path, results: Results) -> list[str]:
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)
-    rows: list[list[object]] = []
-    for geometry in results.columns():
-        for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
-            mean, spread = get(figures, f"{geometry.key}_{row}")
-            rows.append([geometry.key, row, mean, "" if spread is None else spread, published])
-    write_table(folder / f"{name}.csv", ["geometry", "measure", "mean", "std", "published"], rows)
+    series = _series(results.table, figures)
+    geometries = [column.geometry for column in results.columns()]
+    write_cells(folder / f"{name}.csv", ROWS, geometries, series)
     names = [f"{name}.{ending}" for ending in ("md", "csv", "json")]
-    if results.columns() and find_spec("matplotlib") is not None:
+    if geometries and find_spec("matplotlib") is not None:
         draw(folder / f"{name}.png", results.table, figures)
         names.append(f"{name}.png")
     return names
@@ -344,14 +331,23 @@ def write(folder: Path, results: Results) -> list[str]:
 
 def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     """A plot of the columns that the figures hold, ours beside the published."""
-    columns = [column for column in table.columns if f"{column.key}_step" in figures]
-    ours = [[get(figures, f"{column.key}_{row}") for column in columns] for row in ROWS]
-    published = [
-        [(table.published[column.key][number], None) for column in columns]
-        for number in range(len(ROWS))
+    geometries = [column.geometry for column in _held(table, figures)]
+    draw_table(path, list(NAMES.values()), geometries, _series(table, figures))
+
+
+def _held(table: PublishedTable, figures: Figures) -> list[Column]:
+    return [column for column in table.columns if f"{column.key}_step" in figures]
+
+
+def _series(table: PublishedTable, figures: Figures) -> list[Series]:
+    keys = [column.key for column in _held(table, figures)]
+    printed = [
+        [(table.published[key][number], None) for key in keys] for number in range(len(ROWS))
     ]
-    series = [Series("ours", "#0072B2", "o", ours), Series("published", "#D55E00", "s", published)]
-    draw_table(path, [NAMES[row] for row in ROWS], [column.geometry for column in columns], series)
+    return [
+        series_of(figures, "ours", "#0072B2", keys, ROWS, ""),
+        Series("published", "published_", "#D55E00", "s", printed),
+    ]
 
 
 def reproduce_table(
@@ -378,7 +374,8 @@ def reproduce_table(
     if count < 1 or length < 1:
         raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
     graph = datasets.nips()
-    announce(COAUTHOR_DIFFERENCES, quiet)
+    if not quiet:
+        print(told("paper", COAUTHOR_DIFFERENCES), end="\n\n")
     results = Results(table, graph, loss, length)
     # Those with one step first: most columns are there soon.
     columns = sorted([*table.columns, table.beside], key=lambda column: len(column.ladder))

@@ -146,7 +146,6 @@ def selection(found: Mapping[str, Json] | None) -> str:
         "violated orders": lambda row: _share(row.get("violated_orders")),
         "difference from the best": lambda row: _difference(row, winner),
         "iterations": lambda row: _number(row.get("iterations"), ",.0f"),
-        "": lambda row: "dropped early" if row.get("kept") is False else "",
     }
     columns = {head: cell for head, cell in cells.items() if any(map(cell, known))}
     names = [_geometry(row.get("geometry", "")) for row in known]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from ..arrays import Floats
 from ..checks import (
+    as_flag,
     as_integer,
     check_choice,
     check_count,
@@ -23,6 +25,7 @@ from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..graph import Graph
+from ..options import GOAL_IS_IGNORED
 from ..options import Stop as Stop
 from ..rounding import geometric
 from ..spaces import Geometry
@@ -106,12 +109,18 @@ class TrainingConfig:
     - a_j.
     """
 
-    def __post_init__(self) -> None:
+    goal: InitVar[object] = None
+    """Of earlier versions; it changes nothing."""
+
+    def __post_init__(self, goal: object) -> None:
+        if goal is not None:
+            warnings.warn(GOAL_IS_IGNORED, FutureWarning, stacklevel=3)
         made = self._located() | {"dissimilarity": check_dissimilarity(self.dissimilarity)}
         made |= {
             name: check_count(name, getattr(self, name), 1)
             for name in ("iterations", "best_every", "parts")
         }
+        made["popularity"] = as_flag("popularity", self.popularity)
         made["seed"] = as_integer("seed", self.seed)
         if not 0 <= made["seed"] < 2**63:
             raise ValueError(f"seed must be a non-negative integer below 2**63, got {made['seed']}")
@@ -123,8 +132,6 @@ class TrainingConfig:
             ("stop", STOPS),
         ):
             check_choice(name, getattr(self, name), known)
-        if not isinstance(self.popularity, bool):
-            raise ValueError(f"popularity must be True or False, got {self.popularity!r}")
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)

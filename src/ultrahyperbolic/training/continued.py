@@ -47,12 +47,13 @@ def earlier_geometry(old: Embedding) -> Geometry:
     return old.geometry
 
 
+def half_way(ends: tuple[float, float]) -> tuple[float, float]:
+    """What falls from one value to another from half way on, as a factor."""
+    return math.sqrt(ends[0] * ends[1]), ends[1]
+
+
 def gently(config: TrainingConfig) -> TrainingConfig:
     """The training that keeps what is there."""
-
-    def half_way(ends: tuple[float, float]) -> tuple[float, float]:
-        return math.sqrt(ends[0] * ends[1]), ends[1]
-
     longest = config.max_step
     if longest is not None:
         longest = max(_MOVES * longest[0], longest[1]), longest[1]

@@ -70,8 +70,7 @@ def find_graph(
         if directed and not data.is_directed:
             raise GraphError(
                 f"{data.source or 'the graph'} has no directions: make it with directed=True, as "
-                "in read_graph(…, "
-                "directed=True)"
+                "in read_graph(…, directed=True)"
             )
         if weight is None:
             return data

@@ -144,9 +144,7 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 
 def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
-    times = 1.0
-    if not ends_exactly(graph.n_nodes, machine):
-        times = FEWER
+    times = 1.0 if ends_exactly(graph.n_nodes, machine) else FEWER
     return round(default_iterations(graph) * times)
 
 

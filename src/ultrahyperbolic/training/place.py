@@ -25,7 +25,7 @@ from ..spaces import Geometry
 from ..spaces.distances import dissimilarities
 from .batch import train_batch
 from .config import TrainingConfig
-from .continued import beside_neighbors
+from .continued import beside_neighbors, half_way
 from .inputs import among
 from .method import recipe
 from .start import Given
@@ -272,11 +272,15 @@ def _config(embedding: Embedding, graph: Graph) -> TrainingConfig:
         finish=_FINISH,
         centrality=0.0,
     )
-    if embedding.record.config is None:
-        return usual
-    config = TrainingConfig.from_json(embedding.record.config)
-    hot = max(usual.temperature[0], config.temperature[0])
-    rough, fine = usual.epsilon
-    if config.dissimilarity == "smoothed":
-        rough, fine = max(rough, config.epsilon[0]), config.epsilon[1]
-    return replace(usual, temperature=(hot, config.temperature[1]), epsilon=(rough, fine))
+    (hot, cold), (rough, fine) = usual.temperature, usual.epsilon
+    if embedding.record.config is not None:
+        config = TrainingConfig.from_json(embedding.record.config)
+        hot, cold = max(hot, config.temperature[0]), config.temperature[1]
+        if config.dissimilarity == "smoothed":
+            rough, fine = max(rough, config.epsilon[0]), config.epsilon[1]
+    temperature, epsilon = (hot, cold), (rough, fine)
+    if geometry.is_flat:
+        # Flat space shrinks while τ falls. At the first τ, the distances between the old points are
+        # all alike, and every start would come to the same place.
+        temperature, epsilon = half_way(temperature), half_way(epsilon)
+    return replace(usual, temperature=temperature, epsilon=epsilon)

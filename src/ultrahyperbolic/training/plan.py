@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 
-from ..checks import check_choice, check_count, check_positive
+from ..checks import as_flag, check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..engines.base import Machine, Problem, check_directed
 from ..engines.registry import ends_exactly, others_met, resolve
 from ..graph import Graph
 from ..objective import RankedPairs
-from ..options import Options, complete
+from ..options import OPTIONS, Options, complete
 from ..spaces import Geometry
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
@@ -47,7 +47,7 @@ class Plan:
         """The plan of the options of `embed`; ``ValueError`` or ``TypeError`` where they contradict
         each other.
         """
-        asked = complete(options)
+        asked = with_flags(complete(options))
         named: Settings = {
             name: value for name, value in asked.items() if name in _LOCATING and name != "by"
         }
@@ -68,8 +68,7 @@ class Plan:
             what = "preset" if preset is not None else "seeds"
             raise ValueError(
                 f"continuing from an earlier embedding fixes the start, and {what} asks for "
-                "others: "
-                f"leave {what} out, or embed anew"
+                f"others: leave {what} out, or embed anew"
             )
         if time_limit is not None:
             check_positive("time_limit", time_limit)
@@ -122,6 +121,16 @@ class Plan:
             if name == "seed" or value not in (usual[name], None)
         }
         return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")
+
+
+def with_flags(options: Options) -> Options:
+    """The options with yes and no as ``bool``; ``TypeError`` where one is anything else."""
+    flags = {
+        name: as_flag(name, value, "; dim gives the dimension" if name == "flat" else "")
+        for name, value in options.items()
+        if bool in OPTIONS[name].members and value is not None
+    }
+    return cast("Options", options | flags)
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:

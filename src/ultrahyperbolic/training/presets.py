@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..options import Preset as Preset
 from .config import Settings
 
 # What the text says beside what the scripts did; the scripts made the tables.
-DIFFERENCES = (
+Differences = Sequence[tuple[str, str, str]]
+"""What differs, as the text says it, and as the scripts did it."""
+DIFFERENCES: Differences = (
     ("start", "every coordinate perturbed in ±0.1", "x_0 kept at 1, the others perturbed in ±0.1"),
     (
         "step",
@@ -25,7 +27,7 @@ DIFFERENCES = (
     ),
 )
 # The same for the co-authors. Only what differs from the karate club is said again.
-COAUTHOR_DIFFERENCES = (
+COAUTHOR_DIFFERENCES: Differences = (
     ("temperature", "1e-5", "1e-4"),
     ("step", "1e-8 throughout", "1e-8, times 0.5 once the loss is below 50,000"),
     *(
@@ -96,18 +98,14 @@ def coauthor_settings(*, q: int | None) -> Settings:
 PRESETS: dict[Preset, Callable[..., Settings]] = {"paper": settings, "paper-text": text_settings}
 
 
-def differences(preset: Preset) -> list[str]:
+def told(preset: Preset, differences: Differences = DIFFERENCES) -> str:
     """What a preset does otherwise than its sibling, a line each; the first says which it
     follows.
     """
     if preset == "paper":
-        first, form = (
-            "preset paper follows the authors' scripts; their text differs:",
-            "{0}: {2} (text: {1})",
-        )
+        first = "preset paper follows the authors' scripts; their text differs:"
+        lines = [f"{what}: {scripts} (text: {text})" for what, text, scripts in differences]
     else:
-        first, form = (
-            "preset paper-text follows the paper's text; the authors' scripts differ:",
-            "{}: {} (scripts: {})",
-        )
-    return [first, *(form.format(*line) for line in DIFFERENCES)]
+        first = "preset paper-text follows the paper's text; the authors' scripts differ:"
+        lines = [f"{what}: {text} (scripts: {scripts})" for what, text, scripts in differences]
+    return "\n  ".join([first, *lines])

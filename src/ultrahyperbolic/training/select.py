@@ -32,7 +32,7 @@ from .config import Settings
 from .execution import Execution
 from .inputs import Choice, Weight, among, find_graph
 from .method import score, usual_iterations
-from .plan import Plan
+from .plan import Plan, with_flags
 from .selection import Row, Selection
 from .start import SpectralStart
 from .train import embed_many, with_pair_measures
@@ -112,7 +112,7 @@ def select(
         )
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
     beta = given.get("beta")
-    asked = complete({**given, "iterations": iterations})
+    asked = with_flags(complete({**given, "iterations": iterations}))
     plan = Plan(Choice.of(dim, -1.0 if beta is None else beta), asked)
     return compare(Execution(plan, data, quiet=quiet), asked["time_limit"], seeds, held_out)
 
@@ -176,8 +176,7 @@ def compare(
     for row in rows:
         pairs = zip(row.scores, rows[0].scores, strict=True)
         row.differences = [own - best for own, best in pairs]
-    near = [row.geometry.name for row in rows[1:] if row.is_near]
-    return Selection(rows, near, prior(execution.graph), time.monotonic() - began, by)
+    return Selection(rows, prior(execution.graph), time.monotonic() - began, by)
 
 
 def _held_out(

@@ -104,12 +104,6 @@ class Selection:
 
     rows: list[Row]
     """The best first."""
-    within_noise: list[str]
-    """Geometries within two standard errors of the winner over the seeds; none with one seed, which
-    cannot tell.
-
-    A description of these seeds, not a test: few seeds give a rough standard error.
-    """
     prior: dict[str, float]
     """What the graph alone hints at; it decides nothing."""
     seconds: float
@@ -119,6 +113,15 @@ class Selection:
     def best(self) -> Geometry:
         """The winner."""
         return self.rows[0].geometry
+
+    @property
+    def within_noise(self) -> list[str]:
+        """Geometries within two standard errors of the winner over the seeds; none with one seed,
+        which cannot tell.
+
+        A description of these seeds, not a test: few seeds give a rough standard error.
+        """
+        return [row.geometry.name for row in self.rows[1:] if row.is_near]
 
     @property
     def seeds(self) -> int:

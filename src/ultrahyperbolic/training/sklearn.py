@@ -78,14 +78,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given: dict[str, object] = {"p": p, "q": q, "n_features": n_features}
-        given |= {
-            "weight": weight,
-            "directed": directed,
-            "seed": seed,
-            "random_state": random_state,
-        }
-        for name, value in (complete(without_goal(options)) | given).items():
+        named = {name: value for name, value in vars().items() if name not in ("self", "options")}
+        for name, value in (complete(without_goal(options)) | named).items():
             setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
@@ -156,8 +150,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
             raise ValueError(
                 f"row {alone[0]} of X (from 0) has no ties to the fitted nodes ({len(alone)} "
-                "such), so nothing says "
-                "where its node lies: give it one, or leave the row out"
+                "such), so nothing says where its node lies: give it one, or leave the row out"
             )
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
         known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]

@@ -37,7 +37,7 @@ from ..progress import bar
 from ..spaces import Space
 from .batch import Computed, train_batch
 from .config import TrainingConfig
-from .presets import PRESETS, differences
+from .presets import PRESETS, told
 from .start import Given, SpectralStart, start_bytes
 
 if TYPE_CHECKING:
@@ -89,12 +89,9 @@ def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: M
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is
     free.
     """
-    require_memory(problem, machine, _start_bytes(problem, configs))
-
-
-def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
-    spectral = any(config.start == "spectral" for config in configs)
-    return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges) if spectral else 0
+    pairs, spectral = problem.pairs, any(config.start == "spectral" for config in configs)
+    start = start_bytes(pairs.n_nodes, pairs.n_edges) if spectral else 0
+    require_memory(problem, machine, start)
 
 
 def best_of(embeddings: Sequence[Embedding]) -> Embedding:
@@ -112,12 +109,8 @@ def best_of(embeddings: Sequence[Embedding]) -> Embedding:
 
 def _loss_of(embedding: Embedding) -> float:
     result = embedding.record.result
-    found = (
-        []
-        if result is None
-        else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
-    )
-    return found[0] if found else math.inf
+    losses = () if result is None else (result.final_loss, result.best_loss)
+    return next((loss for loss in losses if loss is not None), math.inf)
 
 
 def embed_many(
@@ -165,7 +158,7 @@ def embed_many(
         state.record["spring"] = [START * config.temperature[0] for config in configs]
     for preset in PRESETS:
         if not quiet and configs[0].preset == preset:
-            log.warning("%s", "\n  ".join(differences(preset)))
+            log.warning("%s", told(preset))
     started, back = time.time(), np.argsort(order)
     with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
@@ -265,8 +258,10 @@ def _embedding(
     elif rested >= 0:
         losses = losses[:rested]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
-    known = losses[np.isfinite(losses)]
-    last = float(known[-1]) if len(known) else None
+    finite = losses[np.isfinite(losses)]
+    best = _finite(row["best_loss"])
+    if best is None and len(finite):  # a settled schedule has none
+        best = float(finite[-1])
     attributes, column = dict(graph.attributes), None
     if graph.is_directed:
         column = free_names(["height"], list(attributes))["height"]
@@ -281,9 +276,7 @@ def _embedding(
         stopped=found.rest if rested >= 0 and not ending.why.unfinished else ending,
         result=Result(
             iterations=len(losses),
-            best_loss=last
-            if (best := _finite(row["best_loss"])) is None
-            else best,  # which a settled schedule has
+            best_loss=best,
             best_iteration=int(row["best_iteration"]),
             ordered_at=ordered_at,
             steps_back=int(state.steps_back[number]),
