@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from ..checks import percent
+from ..checks import cut, percent
 from ..progress import waited
 from .errors import refusing
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..loop import Ending
 
 _TOP = 10  # nodes in a summary
-_LONGEST = 80  # characters of an id in a terminal
 _RIGHT = (
     "rank",
     "centrality",
@@ -146,7 +145,7 @@ def shown(node: Hashable) -> str:
     """
     text = node if isinstance(node, str) else repr(node)
     text = text if text.isprintable() and text else repr(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+    return cut(text)
 
 
 def number(value: float) -> str:
