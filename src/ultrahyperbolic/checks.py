@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import TypeGuard
 
-
 _LONGEST = 80  # characters of an id in a message or on a terminal
 
 

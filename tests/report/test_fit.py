@@ -10,7 +10,9 @@ import torch
 
 from report.conftest import points_on
 from ultrahyperbolic import PseudoHyperboloid, datasets, select
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.report import render
 from ultrahyperbolic.report.fit import by_chance, selection
 
 
@@ -55,6 +57,23 @@ def test_nothing_is_markup_that_came_from_a_record():
     row = dict.fromkeys(("geometry", "score", "map", "difference", "iterations", "kept"), "<b>")
     more = {"winner": "<b>", "by": "<b>", "within_noise_of": ["<b>"], "prior": {"<b>": "<b>"}}
     assert "<b>" not in selection({"rows": [row], **more})
+
+
+@pytest.mark.parametrize(
+    ("held_out", "words"),
+    [
+        ({}, "no prediction; to test it on hidden ties: ultrahyperbolic evaluate FOLDER"),
+        ({"auc": 0.9}, "a hidden tie is shorter than a non-tie in 90 % of comparisons (chance: 50"),
+        ({"auc": 0.51}, "in 51 % of comparisons (chance: 50 %), hardly more than by chance"),
+    ],
+)
+def test_the_fit_says_that_it_predicts_nothing_or_how_well(club, held_out, words):
+    run = {**club.run, "held_out": held_out}
+    page = render(Embedding(club.ids, club.points, club.manifold, run, club.graph))
+    fit = page.partition('<section id="fit"')[2].partition("</section>")[0]
+    assert words in text_of(fit)
+    assert ("hardly more" in fit) == ("hardly more" in words)
+    assert fit.index("hidden") < fit.index("Neighbours"), "it is said first"
 
 
 def test_guessing_is_what_random_points_do():

@@ -188,7 +188,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     from ..embedding.answers import INTERVALS, ranked_by, ranking, ranks_in_words, score_column
     from ..graph.fold import policy_words
     from ..spaces import described
-    from ..verdict import RANKED, reservations
+    from ..verdict import RANKED, of_hidden_ties, reservations
 
     record, result = embedding.record, embedding.record.result
     stopped = "" if record.stopped is None else record.stopped.text
@@ -224,6 +224,8 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
+    if record.measures:
+        print(f"  note: {of_hidden_ties(record.held_out, shlex.quote(str(folder)))}")
     table, by = ranking(embedding, _TOP), ranked_by(embedding)
     print(f"\n{RANKED[by]}:")
     columns = {"rank": ranks_in_words(table), **names(table)}

@@ -240,7 +240,8 @@ class NodeFinder:
             some = ", ".join(cut(repr(one)) for one in named[:_NAMED])
             some += ", …" * (len(named) > _NAMED)
             raise KeyError(
-                f"the label {cut(repr(node))} is ambiguous: {len(named)} nodes have it ({some}); use an id"
+                f"the label {cut(repr(node))} is ambiguous: {len(named)} nodes have it "
+                f"({some}); use an id"
             )
         hint = (
             suggestion(node, map(str, self.names))

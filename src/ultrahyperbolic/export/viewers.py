@@ -158,7 +158,9 @@ def _network(graph: Graph, table: dict[str, list[Any]]) -> tuple[networkx.Graph,
     ids = numbers.pop("node")
     ((twice, count),) = Counter(ids).most_common(1)
     if count > 1:
-        raise ValueError(f"two nodes are {cut(repr(twice))} when written as text: make the ids differ")
+        raise ValueError(
+            f"two nodes are {cut(repr(twice))} when written as text: make the ids differ"
+        )
     network = nx.Graph()
     for node, *values in zip(ids, *numbers.values(), strict=True):
         about = dict(zip(numbers, values, strict=True))

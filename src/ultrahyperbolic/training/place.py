@@ -234,8 +234,8 @@ def _refuse(embedding: Embedding, lost: list[Hashable]) -> NoReturn:
     if text != lost[0] and text in embedding.ids:
         hint = f"; the ids of the embedding are text: try {cut(repr(text))}"
     raise ValueError(
-        f"no ties lead from node {cut(repr(lost[0]))} to a node of the embedding ({len(lost)} such): "
-        f"give one, or leave the node out{hint}"
+        f"no ties lead from node {cut(repr(lost[0]))} to a node of the embedding "
+        f"({len(lost)} such): give one, or leave the node out{hint}"
     )
 
 
