@@ -42,17 +42,6 @@ def test_a_choice_by_links_with_one_seed():
     assert "With one seed, differences may be noise." in text_of(markup)
 
 
-def test_a_record_of_another_version_shows_what_is_known_of_it():
-    row = {"geometry": "Q^{3,1}", "seeds": 1, "violated_orders": 0.01, "kept": True, "new": 1}
-    near = {"within_noise": True, "within_noise_of": ["Q^{3,1}", "Q^{2,2}"]}
-    markup = selection({"rows": [row, "not a row", {}], "winner": "Q^{3,1}", **near})
-    assert heads_of(markup) == ["geometry", "violated orders"]
-    assert "two standard errors of it across the seeds: Q 2,2 ." in text_of(markup)
-    assert "1.00 %" in text_of(markup)
-    for nothing in ({}, {"rows": None}, None):
-        assert selection(nothing) == ""
-
-
 def test_nothing_is_markup_that_came_from_a_record():
     row = dict.fromkeys(("geometry", "score", "map", "difference", "iterations", "kept"), "<b>")
     more = {"winner": "<b>", "by": "<b>", "within_noise_of": ["<b>"], "prior": {"<b>": "<b>"}}
