@@ -332,8 +332,8 @@ def evaluate(
         same = None if trained is None else trained == measured_by.fingerprint
         source = measured_by.source if graph is None else graph
         about = {"folder": str(folder), "graph": source, "trained_on_it": same}
-        hidden = embedding.record.held_out if same else {}
-        print_json({**about, "measures": measures, **({"held_out": hidden} if hidden else {})})
+        known = embedding.record.held_out if same else {}
+        print_json({**about, "measures": measures, **({"held_out": known} if known else {})})
         return
     print(measured_by.describe())
     if trained is not None and trained != measured_by.fingerprint:

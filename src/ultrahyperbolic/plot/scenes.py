@@ -189,7 +189,8 @@ def _part(manifold: PseudoHyperboloid, first: Tensor | float, last: Tensor | flo
     may be [a, 1], for each height.
     """
     around = first + torch.linspace(0.0, 1.0, 145, dtype=torch.float64) * (last - first)
-    around, height = torch.broadcast_tensors(around, _heights())
+    height = _heights().expand(-1, 145)
+    around = around.expand_as(height)
     return manifold.psi_inverse(torch.stack((around.cos(), around.sin(), height), dim=-1)).numpy()
 
 
