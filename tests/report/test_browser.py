@@ -68,6 +68,9 @@ class Tab:
             "c.innerText))"
         )
 
+    def data(self) -> Any:
+        return self.page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+
     def look(self, view: str, what: str) -> Any:
         """Something about a picture, which its script keeps."""
         return self.page.evaluate(f"(picture => {what})(document.getElementById('{view}').picture)")
@@ -220,7 +223,7 @@ def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     k = page.find("Myriel")
     names = page.names()
     assert are_inside_and_apart(names)
-    edges = page.page.evaluate("JSON.parse(document.getElementById('data').textContent).edges")
+    edges = page.data()["edges"]
     ends = np.array(edges["ends"]).reshape(-1, 2)
     own = ends[(ends == k).any(axis=1)]
     strongest = {int(pair[pair != k][0]) for pair in own[::-1][:5]}  # the weakest come first
@@ -276,7 +279,7 @@ def test_colours_follow_the_column_that_is_chosen(tab, club):
 
 def test_finding_a_node_marks_it_in_every_view(tab, club):
     k = tab.find("34")
-    data = tab.page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    data = tab.data()
     assert data["nodes"]["name"][k] == "34"
     rug = tab.look("distances-plot", "picture.rug()")
     row = club.index("34")
@@ -479,18 +482,14 @@ def test_a_directed_network_is_drawn_and_listed_by_height(show):
         Graph.from_edges(arcs, directed=True), directed=True, p=2, q=1, iterations=100, quiet=True
     )
     tab = show(found)
-    assert sorted(
-        set(tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).edges.ways"))
-    ) == [
+    assert sorted(set(tab.data()["edges"]["ways"])) == [
         1,
         2,
     ]
     assert tab.page.input_value("#by") == "height"
     tab.page.select_option("#drawing", "height")
     at = np.array(tab.look("map-plot", "picture.at"))
-    heights = np.array(
-        tab.page.evaluate("JSON.parse(document.getElementById('data').textContent).nodes.height")
-    )
+    heights = np.array(tab.data()["nodes"]["height"])
     assert (np.argsort(at[:, 1]) == np.argsort(-heights)).all(), "higher nodes stand higher"
     assert sum(strand["up"] for strand in tab.look("map-plot", "picture.strands()")) == 1, (
         "the tie that leads back up"

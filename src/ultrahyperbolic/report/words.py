@@ -196,8 +196,7 @@ def _weights(graph: Graph | None) -> str:
 
 def _listed(facts: Mapping[str, str]) -> str:
     return "".join(
-        f'<div class="{"long" if name in _LONG_FACTS else "short"}">'
-        f"<dt>{name}</dt><dd>{fact}</dd></div>"
+        f"<div{' class=long' * (name in _LONG_FACTS)}><dt>{name}</dt><dd>{fact}</dd></div>"
         for name, fact in facts.items()
     )
 
