@@ -288,7 +288,7 @@ def test_held_out_ties_tell_a_random_graph_from_a_real_one(call, refuse, club):
         assert said["measures"]["violated_orders"] < 0.05, "both fit well"
         told[folder] = said["held_out"]["auc"]
         again = call("evaluate", folder).stdout.splitlines()[-1]
-        assert again.startswith("note: this is the fit to the given ties; a hidden tie is shorter")
+        assert again.startswith("this is the fit to the given ties; a hidden tie is shorter")
         assert ("hardly more than by chance" in again) == (folder == "random")
         assert (
             f"{100 * told[folder]:.0f} % of comparisons" in Path(folder, "report.html").read_text()

@@ -341,7 +341,7 @@ def evaluate(
     print()
     _print_measures(measures)
     if trained == measured_by.fingerprint:
-        print(f"note: {of_hidden_ties(embedding.record.held_out, shlex.quote(str(folder)))}")
+        print(f"{of_hidden_ties(embedding.record.held_out, shlex.quote(str(folder)))}")
 
 
 def _print_measures(measures: dict[str, float]) -> None:

@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
 from ..arrays import Floats, Ints
@@ -206,9 +207,8 @@ def _colours(column: Column) -> list[Any]:
             PALETTE[k] if kind and k < len(PALETTE) else REST for k, kind in enumerate(column.kinds)
         ]
         return [shades[code] for code in column.codes]
-    shades = mpl.colormaps["cividis"].with_extremes(bad=REST)
-    values = np.ma.masked_invalid(column.values)
-    return list(shades(mpl.colors.Normalize()(values)))
+    scale = mpl.colormaps["cividis"].with_extremes(bad=REST)
+    return list(scale(Normalize()(np.ma.masked_invalid(column.values))))
 
 
 def _diameters(graph: Graph | None, rows: Ints) -> Floats:
