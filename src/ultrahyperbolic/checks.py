@@ -7,6 +7,17 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import TypeGuard
 
+_LONGEST = 80  # characters of an id in a message or on a terminal
+
+
+def cut(text: str) -> str:
+    """Text as a message may show it: of a long one the beginning and the end.
+
+    >>> cut("ann"), len(cut("x" * 70_000))
+    ('ann', 81)
+    """
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``"; did you mean …?"``, or nothing where no known word is near.
@@ -15,7 +26,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     '; did you mean karate?'
     """
     near = difflib.get_close_matches(word, known, n=3)
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    return f"; did you mean {', '.join(map(cut, near))}?" if near else ""
 
 
 def is_number(value: object) -> TypeGuard[float]:

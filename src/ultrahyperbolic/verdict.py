@@ -9,6 +9,9 @@ NEIGHBOURS_FROM = 0.5
 # Chance has 0.5.
 VIOLATED_UP_TO = 0.25
 
+# Chance has 0.5.
+HIDDEN_TIES_FROM = 0.6
+
 RANKED = {
     "centrality": "the most central nodes",
     "delta": "the nodes of smallest delta",
@@ -65,6 +68,22 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
     else:
         return None
     return f"the fit is poor: {why}. More dimensions or another geometry may help"
+
+
+def of_hidden_ties(held_out: Mapping[str, float], folder: str = "FOLDER") -> str:
+    """The sentence on ties that the training has not seen, which no measure of the fit counts."""
+    auc = held_out.get("auc")
+    if auc is None:
+        return (
+            "this is the fit to the given ties, no prediction; to test it on hidden ties: "
+            f"ultrahyperbolic evaluate {folder} --held-out"
+        )
+    return (
+        "this is the fit to the given ties; a hidden tie is shorter than a non-tie in "
+        f"{100 * auc:.0f} % of comparisons (chance: 50 %)"
+        + ", hardly more than by chance"
+        * (auc < HIDDEN_TIES_FROM)
+    )
 
 
 def reservations(measures: Mapping[str, float]) -> list[str]:

@@ -11,8 +11,7 @@ import torch
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ultrahyperbolic import PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic import datasets
 from ultrahyperbolic.geometry import Geometry
 
 NAMES = (
@@ -101,61 +100,6 @@ def test_depth_is_the_fewest_steps_below_the_root():
     assert depth_below(parents, 6, root=0).tolist() == [0, 1, 2, 2, 1, -1]
 
 
-def measured(*changes):
-    """Figures of a run, but for what is changed: the end of a key, and its value."""
-    import board_run
-
-    found = {}
-    for half in ("looked", "unseen"):
-        for graph, rho, new in (("a", 0.4, 0.7), ("b", 0.8, 0.78)):
-            name = f"{half}_{graph}"
-            found |= {
-                f"{name}/half": half,
-                f"{name}/weights": 3 if graph == "a" else 1,
-                f"{name}/strengths": 9,
-            }
-            for stem in (
-                f"{name}/{key}/{which}/0" for key in board_run.KEYS for which in ("new", "before")
-            ):
-                now = "/new/" in stem
-                found |= {f"{stem}/map": 0.9, f"{stem}/recall_at_1": 0.95, f"{stem}/seconds": 1.0}
-                found |= {f"{stem}/tie_order": (0.7 if now else 0.6) if graph == "a" else None}
-                found |= {
-                    f"{stem}/spearman_all": new if now else rho,
-                    f"{stem}/finite": 1,
-                    f"{stem}/returned_start": 0,
-                }
-    for end, value in changes:
-        mine = [key for key in found if key.endswith(end)]
-        assert mine
-        found |= dict.fromkeys(mine, value)
-    return found
-
-
-def test_tables_compare_only_graphs_that_both_were_trained_on():
-    import board_run
-
-    figures = measured(("unseen_b/Q2_2/new/0/map", 0.5))
-    gone = {
-        key: value for key, value in figures.items() if not key.startswith("unseen_b/Q2_2/before/")
-    }
-    lines = [" ".join(line.split()) for line in board_run.tables(gone).splitlines()]
-    rows = [line for line in lines if line.startswith("| Q^{2,2} |")]
-    assert rows[0].startswith("| Q^{2,2} | 0.900 / 0.900 |")
-    assert rows[1].startswith("| Q^{2,2} | 0.900 / 0.900 |")
-    assert any(line.startswith("| unseen_b * | 0.500 / – |") for line in lines)
-
-
-def test_figures_of_another_version_stand_as_before(board, tmp_path, capsys):
-    now, old = tmp_path / "now.json", tmp_path / "old.json"
-    alone = {key: value for key, value in measured().items() if "/before/" not in key}
-    now.write_text(json.dumps(alone))
-    old.write_text(json.dumps(alone | {"looked_a/Q2_2/new/0/map": 0.95}))
-    board("table", now, "--before", old)
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert any(line.startswith("| looked_a | 0.900 / 0.950 |") for line in lines)
-
-
 RUN = ("run", "--geometries", "Q2_2", "R4", "--seeds", "2", "--iterations", "40")
 
 
@@ -232,11 +176,6 @@ def test_an_interrupted_run_goes_on(board, monkeypatch, tmp_path):
         board(*RUN[:-1], "20", "--graphs", "karate")
 
 
-def test_a_graph_that_nobody_knows_is_named(board):
-    with pytest.raises(SystemExit, match="no graph is called davies"):
-        board("run", "--graphs", "davies")
-
-
 def test_a_file_is_a_graph_of_the_board(board, tmp_path):
     from board_graphs import load_graph
 
@@ -252,47 +191,3 @@ def test_the_club_s_leaders_are_counted(board):
     found = board("karate", "--seeds", "3", *SHORT)
     assert found["karate:leaders_among_three"] in (0.0, 1 / 3, 2 / 3, 1.0)
     assert 0.0 < found["karate:map"] <= 1.0
-
-
-def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_path, board):
-    parts = sys.modules["board"]
-
-    class Selected:
-        best = Geometry(3, 1)
-
-    points = np.load(_points(tmp_path))
-    embedding = Embedding(range(len(points)), points, PseudoHyperboloid(3, 1))
-
-    def carried_out(plan, graph):
-        return Geometry(3, 1), embedding, 3.0 if isinstance(plan.where, parts.Choice) else 2.0
-
-    monkeypatch.setattr(parts, "select", lambda graph, **words: Selected())
-    monkeypatch.setattr(parts, "carried_out", carried_out)
-    runs = {"karate/half": "looked"}
-    for key, value in (
-        ("Q3_1", 0.1),
-        ("Q2_2", 0.2),
-        ("Q3_3", 0.9),
-    ):  # of which the last has six dimensions
-        runs |= {
-            f"karate/{key}/new/0/map": value + 0.1,
-            f"karate/{key}/new/0/tie_order": value - 0.1,
-        }
-        runs |= {f"karate/{key}/new/0/seconds": 1.0}
-    (tmp_path / "runs.json").write_text(json.dumps(runs))
-    found = board("choice", "--graphs", "karate", "--seeds", "1", "--runs", tmp_path / "runs.json")
-    assert (found["choice:karate/best_geometry"], found["choice:karate/best_score"]) == (
-        "Q^{2,2}",
-        pytest.approx(0.2),
-    )
-    assert found["choice:looked/difference"] == pytest.approx(found["choice:karate/score"] - 0.2)
-    assert (found["choice:most_time_ratio"], found["choice:select_agrees"]) == (1.5, 1.0)
-    with pytest.raises(SystemExit, match="no score of davis"):
-        board("choice", "--graphs", "davis", "--runs", tmp_path / "runs.json")
-
-
-def _points(folder):
-    manifold = Geometry(3, 1).manifold
-    points = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0))
-    np.save(folder / "points.npy", points.numpy())
-    return folder / "points.npy"

@@ -13,7 +13,6 @@ import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid, datasets
 from ultrahyperbolic.evaluation import evaluate, hold_out_edges, link_prediction
-from ultrahyperbolic.geometry import Euclidean
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -61,23 +60,6 @@ def test_the_spaces_are_what_they_are_called():
     ) == pytest.approx(1.0)
 
 
-def test_a_node_without_a_place_is_far_from_all():
-    from measuring import space_of
-
-    points, manifold = space_of(np.array([[0.0, 0.0], [np.nan, np.nan], [3.0, 4.0]]), "euclidean")
-    assert manifold.cdist(points, dissimilarity="geodesic")[0].tolist() == [0.0, math.inf, 5.0]
-
-
-def test_our_own_geometries_are_their_manifolds():
-    from measuring import space_of
-
-    _, curved = space_of(np.ones((3, 5)), "geometry", flat=0, p=2, q=2, beta=-1.0)
-    assert isinstance(curved, PseudoHyperboloid)
-    assert (curved.p, curved.q) == (2, 2)
-    _, flat = space_of(np.ones((3, 4)), "geometry", flat=4, p=0, q=0, beta=-1.0)
-    assert type(flat) is Euclidean
-
-
 def test_scores_of_ties_are_those_of_their_definitions():
     from measuring import link_scores
 
@@ -104,24 +86,6 @@ def test_published_protocol_ranks_hypernyms_alone_among_all_that_are_none():
     line = space_of(np.arange(1500.0)[:, None], "euclidean")
     found = ranked(*line, np.array([0, 0, 0]), np.array([1, 2, 1499]))
     assert (found.median_rank, found.lost) == (1.0, pytest.approx(1 / 3))
-
-
-def test_figures_add_up_and_are_averaged():
-    from compare import averaged
-
-    found = averaged(
-        {
-            "a.karate.seed0.map": 0.5,
-            "a.karate.seed1.map": 0.7,
-            "a.karate.seed0.auc": 0.9,
-            "a.karate.seed0.geometry": "Q",
-            "other": 3,
-        }
-    )
-    assert found["a.karate.map"] == pytest.approx(0.6)
-    assert found["a.karate.auc"] == 0.9
-    assert found["other"] == 3
-    assert "a.karate.geometry" not in found
 
 
 @pytest.fixture
@@ -196,23 +160,6 @@ def test_ours_are_trained_by_the_public_call(club):
     assert measures["map"] > 0.5
 
 
-@pytest.mark.slow
-def test_popularity_is_taken_from_what_is_measured(club):
-    from measuring import auc, measured, ranked, space_of
-    from methods import Given, ours
-
-    options = {"signature": "2,2", "iterations": "200", "popularity": "yes"}
-    found = ours(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
-    made = space_of(found.coordinates, found.dissimilarity, **found.extra)
-    held, (below, above) = hold_out_edges(club, 0.1), club.edges.T
-    for measure in (
-        lambda **words: measured(club, *made, **words)["map"],
-        lambda **words: auc(club, *made, held, **words),
-        lambda **words: ranked(*made, below, above, **words).map,
-    ):
-        assert measure(popularity=found.popularity) > measure()
-
-
 def test_an_unknown_peer_and_a_missing_environment_are_said(compare, monkeypatch, tmp_path):
     import compare as runs
 
@@ -284,14 +231,3 @@ def test_the_page_gets_its_tables(tmp_path):
     page.write_text("no marks")
     with pytest.raises(SystemExit, match="must have one <!-- map -->"):
         program.main(["table", str(source), "--docs", str(page)])
-
-
-def test_every_environment_has_pins_of_its_own():
-    import setup
-    from compare import ALL
-
-    needed = {peer.environment for peer in ALL.values()} - {None}
-    assert needed == set(setup.PINS)
-    for path in setup.PINS.values():
-        pins = [line for line in path.read_text().splitlines() if not line.startswith("#")]
-        assert all("==" in pin for pin in pins)

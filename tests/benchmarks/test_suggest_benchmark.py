@@ -24,16 +24,8 @@ def test_equal_scores_count_as_if_their_order_were_drawn(monkeypatch):
 
 
 def test_figures_have_flat_keys_and_bars(monkeypatch, tmp_path):
-    arguments = [
-        "suggest.py",
-        "--graphs",
-        "karate",
-        "--repeats",
-        "1",
-        "--json",
-        str(tmp_path / "s.json"),
-    ]
-    monkeypatch.setattr("sys.argv", arguments)
+    words = ["suggest.py", "--graphs", "karate", "--repeats", "1", "--json"]
+    monkeypatch.setattr("sys.argv", [*words, str(tmp_path / "s.json")])
     suggest.main()
     figures = json.loads((tmp_path / "s.json").read_text())
     assert 0.5 < figures["karate_auc"] <= 1.0

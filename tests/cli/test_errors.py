@@ -60,6 +60,27 @@ def test_graphs_that_are_not_there(refuse, club, words, reason):
     assert reason in refuse(words.replace("CLUB", str(club)))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "neighbors CLUB LONG",
+        "neighbors CLUB 'LONG of words LONG'",
+        "suggest CLUB --node LONG",
+        "rank LONG",
+        "rank CLUB --by LONG",
+        "plot CLUB --colour LONG",
+        "evaluate CLUB --graph LONG",
+        "embed LONG",
+        "reproduce LONG",
+        "LONG",
+    ],
+)
+def test_what_nobody_knows_is_not_repeated_at_any_length(refuse, club, words):
+    line = refuse(words.replace("CLUB", str(club)).replace("LONG", 70_000 * "x"))
+    assert "xxx…xxx" in line
+    assert len(line) < 1_000
+
+
 @pytest.mark.parametrize("signature", ["3;1", "-1,2", "3,1,2", "3.0,1", "", "٣,1"])
 def test_signatures_that_do_not_parse(refuse, signature):
     line = refuse("embed", "karate", "-o", "club", "--signature", signature)

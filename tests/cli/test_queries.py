@@ -277,6 +277,26 @@ def test_evaluate_needs_nothing_but_the_folder(call, refuse, club):
     assert refuse("evaluate club --weight calls").startswith("without --graph no graph is read")
 
 
+def test_held_out_ties_tell_a_random_graph_from_a_real_one(call, refuse, club):
+    ends = np.random.default_rng(0).integers(60, size=(2, 150))
+    Path("random.csv").write_text("".join(f"{i},{j}\n" for i, j in ends.T if i != j))
+    assert "no prediction" in call("embed random.csv -o random --iterations 400").stdout
+    shutil.copytree(club, "club")
+    told = {}
+    for folder in ("club", "random"):
+        said = json.loads(call("evaluate", folder, "--held-out", "--json").stdout)
+        assert said["measures"]["violated_orders"] < 0.05, "both fit well"
+        told[folder] = said["held_out"]["auc"]
+        again = call("evaluate", folder).stdout.splitlines()[-1]
+        assert again.startswith("this is the fit to the given ties; a hidden tie is shorter")
+        assert ("hardly more than by chance" in again) == (folder == "random")
+        assert (
+            f"{100 * told[folder]:.0f} % of comparisons" in Path(folder, "report.html").read_text()
+        )
+    assert told["random"] < 0.6 < told["club"]
+    assert "leave --graph out" in refuse("evaluate club --held-out --graph karate")
+
+
 @pytest.fixture
 def of_version_0_2(tmp_path):
     return shutil.copytree(Path(__file__).parents[1] / "embedding/folders/version_0_2", "old")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, plot
 from ultrahyperbolic.plot import maps
 from ultrahyperbolic.plot.layout import map_of, near_links
-from ultrahyperbolic.plot.maps import Kinds, Numbers, backbone, columns, names_of
+from ultrahyperbolic.plot.maps import Kinds, Numbers, backbone, columns
 
 
 def clumps(count=4, each=15, far=20.0, seed=0):
@@ -98,12 +98,6 @@ def test_of_many_ties_each_node_keeps_its_strongest(monkeypatch):
         assert drawn[own[weights[own].argmax()]]
 
 
-def test_labels_that_two_nodes_share_have_their_ids():
-    labels = {"a": "Ann", "b": "Bob", "c": "Bob", "d": "Dee", "e": "Eve", "f": None}
-    assert names_of("abcdef", labels) == ["Ann", "Bob (b)", "Bob (c)", "Dee", "Eve", "f"]
-    assert names_of([1, 2, 3], {}) == ["1", "2", "3"]
-
-
 def test_communities_are_found_where_they_are_plain():
     points, clump = clumps()
     embedding = Embedding(list(range(60)), points, Euclidean(2))
@@ -143,40 +137,6 @@ def test_a_map_is_a_picture_with_names(theme, tmp_path):
     with image.open(plot.save(figure, tmp_path / "map.png", dpi=50)) as drawn:
         corner = drawn.convert("L").getpixel((1, 1))
     assert (corner > 250) == (theme == "light")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("draw", [plot.plot_map, plot.hierarchy])
-def test_a_saved_embedding_has_the_same_picture(draw, tmp_path):
-    trained = embedded()
-    loaded = load(trained.save(tmp_path / "folder"))
-    assert loaded.ties == trained.graph
-    first, second = (
-        plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded))
-    )
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_names_stay_inside_and_apart():
-    from ultrahyperbolic.plot.labels import place_names
-
-    rng = np.random.default_rng(0)
-    size = np.array([500.0, 300.0])
-    points = np.concatenate((rng.uniform(0, 1, (40, 2)) * size, np.tile([[498.0, 298.0]], (5, 1))))
-    order = np.concatenate(
-        (np.arange(40, 45), np.arange(40))
-    )  # five at one place in a corner come first
-    placed = place_names(
-        [f"node number {k}" for k in range(45)], points, np.full(45, 5.0), size, order
-    )
-    assert {name.node for name in placed} >= set(order[:10].tolist())
-    boxes = [(name.middle - name.size / 2, name.middle + name.size / 2) for name in placed]
-    for low, high in boxes:
-        assert (low >= 0).all()
-        assert (high <= size).all()
-    for k, (low, high) in enumerate(boxes):
-        for bottom, top in boxes[:k]:
-            assert not ((low < top).all() and (bottom < high).all())
 
 
 def test_names_on_a_figure_do_not_overlap():

@@ -36,6 +36,12 @@ HOSTILE = [
 ]
 
 
+SELECTION = {
+    "rows": [{"geometry": "Q^{3,1}", "score": 0.5, "kept": True}, {"geometry": "R^{4}"}],
+    "winner": "Q^{3,1}",
+}
+
+
 def points_on(manifold: Manifold, n: int, seed: int = 0) -> np.ndarray[Any, Any]:
     return manifold.random(n, generator=torch.Generator().manual_seed(seed)).numpy()
 

@@ -10,7 +10,9 @@ import torch
 
 from report.conftest import points_on
 from ultrahyperbolic import PseudoHyperboloid, datasets, select
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.report import render
 from ultrahyperbolic.report.fit import by_chance, selection
 
 
@@ -40,21 +42,27 @@ def test_a_choice_by_links_with_one_seed():
     assert "With one seed, differences may be noise." in text_of(markup)
 
 
-def test_a_record_of_another_version_shows_what_is_known_of_it():
-    row = {"geometry": "Q^{3,1}", "seeds": 1, "violated_orders": 0.01, "kept": True, "new": 1}
-    near = {"within_noise": True, "within_noise_of": ["Q^{3,1}", "Q^{2,2}"]}
-    markup = selection({"rows": [row, "not a row", {}], "winner": "Q^{3,1}", **near})
-    assert heads_of(markup) == ["geometry", "violated orders"]
-    assert "two standard errors of it across the seeds: Q 2,2 ." in text_of(markup)
-    assert "1.00 %" in text_of(markup)
-    for nothing in ({}, {"rows": None}, None):
-        assert selection(nothing) == ""
-
-
 def test_nothing_is_markup_that_came_from_a_record():
     row = dict.fromkeys(("geometry", "score", "map", "difference", "iterations", "kept"), "<b>")
     more = {"winner": "<b>", "by": "<b>", "within_noise_of": ["<b>"], "prior": {"<b>": "<b>"}}
     assert "<b>" not in selection({"rows": [row], **more})
+
+
+@pytest.mark.parametrize(
+    ("held_out", "words"),
+    [
+        ({}, "no prediction; to test it on hidden ties: ultrahyperbolic evaluate FOLDER"),
+        ({"auc": 0.9}, "a hidden tie is shorter than a non-tie in 90 % of comparisons (chance: 50"),
+        ({"auc": 0.51}, "in 51 % of comparisons (chance: 50 %), hardly more than by chance"),
+    ],
+)
+def test_the_fit_says_that_it_predicts_nothing_or_how_well(club, held_out, words):
+    run = {**club.run, "held_out": held_out}
+    page = render(Embedding(club.ids, club.points, club.manifold, run, club.graph))
+    fit = page.partition('<section id="fit"')[2].partition("</section>")[0]
+    assert words in text_of(fit)
+    assert ("hardly more" in fit) == ("hardly more" in words)
+    assert fit.index("hidden") < fit.index("Neighbours"), "it is said first"
 
 
 def test_guessing_is_what_random_points_do():

@@ -23,7 +23,6 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.graph.flow import Centrality
 from ultrahyperbolic.plot import maps
 from ultrahyperbolic.report import contents, render, write_report
-from ultrahyperbolic.report.page import as_script_data
 from ultrahyperbolic.report.words import percent
 
 
@@ -79,15 +78,6 @@ def test_it_is_one_file_that_asks_for_nothing(club, tmp_path):
     assert path.stat().st_size < 1e6
 
 
-def test_its_parts_come_in_order(club):
-    run = club.run | {"select": SELECTION}
-    page = read(Embedding(club.ids, club.points, club.manifold, run, club.graph))
-    parts = "about map card ranking fit distances loss select again"
-    assert page.order == parts.split()
-    assert "select" not in read(club).order
-    assert ("details", {}) in page.tags, "closed until it is opened"
-
-
 def test_it_says_what_was_embedded_and_how_well(club):
     page = read(club)
     measures = club.run["measures"]
@@ -105,16 +95,6 @@ def with_measures(club: Embedding, **measures: float) -> Embedding:
     return Embedding(
         club.ids, club.points, club.manifold, run, club.graph, popularity=club.popularity
     )
-
-
-def test_a_measure_that_is_not_known_has_no_tile(club):
-    fit = read(with_measures(club, tie_order=0.876, strongest_tie=0.912)).sections["fit"]
-    assert "87.6 %" in fit
-    assert "91.2 %" in fit
-    alike = {name: value for name, value in club.run["measures"].items() if name != "tie_order"}
-    run = club.run | {"measures": alike}
-    bare = Embedding(club.ids, club.points, club.manifold, run, club.graph)
-    assert "Strong and weak ties" not in read(bare).sections["fit"]
 
 
 def test_the_most_central_nodes_are_named_and_without_the_graph_those_of_smallest_delta(club):
@@ -178,12 +158,6 @@ def test_the_lead_tells_the_size_the_communities_the_centre_and_what_fits_worst(
     )
 
 
-def test_a_title_can_be_given(club):
-    page = render(club, title="Our <club>")
-    assert "<title>Our &lt;club&gt;</title>" in page
-    assert "Our <club>" in Page(page).sections["about"]
-
-
 def test_ranks_that_are_estimated_have_intervals(club):
     exact = read(club)
     assert "rank_low" not in exact.data["nodes"]
@@ -232,13 +206,6 @@ def test_the_data_are_those_of_the_embedding(club):
     assert data["loss"]["values"] == pytest.approx(club.run["loss"], rel=1e-5)
 
 
-def test_losses_that_are_no_numbers_leave_gaps(club):
-    for losses, points in (([3.0, None, 2.0], [3.0, None, 2.0]), ([3.0, None, None], None)):
-        run = {**club.run, "loss": losses, "loss_every": 7, "best_iteration": 14}
-        loss = read(Embedding(club.ids, club.points, club.manifold, run, club.graph)).data["loss"]
-        assert loss == (points and {"values": points, "every": 7, "best": 14})
-
-
 def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
     edges = read(club).data["edges"]
     by_band: dict[int, set[float]] = {}
@@ -251,12 +218,6 @@ def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
     assert [[min(band), max(band)] for band in ordered] == [
         [low, high] for low, high, _ in edges["bands"]
     ]
-
-
-def test_every_geometry_has_a_page(geometry):
-    page = read(ring([f"n{k}" for k in range(12)], geometry))
-    assert len(page.data["nodes"]["x"]) == 12
-    assert "Recall@1" in page.sections["fit"]  # measured here, as the record has none
 
 
 def test_without_the_graph_it_says_what_is_missing(club):
@@ -329,25 +290,6 @@ def test_labels_are_data_and_never_markup(hostile):
     assert HOSTILE[2] not in text
     for section in ("about", "select", "again"):
         assert HOSTILE[2] in page.sections[section]  # shown as those characters
-
-
-def test_what_no_script_may_hold_is_escaped():
-    text = as_script_data({"</script>": "<>&\u2028\u2029é\ud800"})
-    assert not set(text) & set("<>&\u2028\u2029é\ud800")
-    assert json.loads(text) == {"</script>": "<>&\u2028\u2029é\ud800"}
-
-
-def test_ids_of_any_kind_are_shown():
-    ids = [1, 2.5, ("a", 1), "1", frozenset({3}), b"x"]
-    assert set(read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]["name"]) == {
-        str(node) for node in ids
-    }
-
-
-def test_too_many_letters_are_cut(monkeypatch):
-    monkeypatch.setattr(contents, "_CHARACTERS", 1000)
-    assert contents.cut_texts(["x" * 999, "short"]) == [f"{'x' * 300}… (999 characters)", "short"]
-    assert contents.cut_texts(["x" * 995, "short"]) == ["x" * 995, "short"]
 
 
 # --- large graphs ------------------------------------------------------------
@@ -444,37 +386,7 @@ def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
     assert edges["weights"] == sorted(edges["weights"])
 
 
-@pytest.mark.slow
-def test_three_thousand_nodes_take_less_than_four_megabytes():
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(3000, size=(2, 30_000))
-    graph = Graph.from_arrays(
-        first,
-        second,
-        rng.random(30_000) + 0.1,
-        ids=[f"a node of the name {k}" for k in range(3000)],
-    )
-    manifold = PseudoHyperboloid(3, 1)
-    page = render(
-        Embedding(graph.ids, points_on(manifold, 3000), manifold, {"measures": {"map": 0.5}}, graph)
-    )
-    assert len(page.encode()) < 4e6
-    assert len(Page(page).data["nodes"]["name"]) == 3000
-
-
 # --- words ------------------------------------------------------------
-
-SELECTION = {
-    "rows": [{"geometry": "Q^{3,1}", "score": 0.5, "kept": True}, {"geometry": "R^{4}"}],
-    "winner": "Q^{3,1}",
-}
-
-
-@pytest.mark.parametrize("key", ["command", "call"])
-def test_how_it_is_done_again_comes_from_the_record(key):
-    run = {key: "uh.embed(graph, p=1, q=1, seed=7)", "seed": 7}
-    page = read(ring(["a", "b", "c", "d"], PseudoHyperboloid(1, 1), run=run))
-    assert "uh.embed(graph, p=1, q=1, seed=7)" in page.sections["again"]
 
 
 @pytest.mark.parametrize(
@@ -499,19 +411,6 @@ def test_an_unfinished_training_is_told_at_the_top(run, words):
 
 
 # --- names and colours ------------------------------------------------------------
-
-
-def test_labels_are_the_names_everywhere():
-    ids = [f"n{k}" for k in range(12)]
-    embedding = ring(
-        ids, PseudoHyperboloid(2, 1), labels={node: f"Person {node[1:]}" for node in ids}
-    )
-    page = read(embedding)
-    nodes = page.data["nodes"]
-    assert [f"Person {node[1:]}" for node in nodes["id"]] == nodes["name"]
-    assert all(re.search(f"{name} +\\(rank ", page.sections["about"]) for name in nodes["name"][:2])
-    assert "n1" not in page.sections["about"]
-    assert "id" not in read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]
 
 
 COLUMNS = {

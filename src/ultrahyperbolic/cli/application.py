@@ -2,6 +2,7 @@
 fails.
 """
 
+import errno
 import functools
 import inspect
 import os
@@ -12,9 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ..checks import cut
 from ..progress import count_from_start
 from .additions import place, suggest
 from .embed import embed
+from .errors import reason
 from .options import HelpAll, with_help_all
 from .output import show_log
 from .queries import cluster, evaluate, neighbors, rank
@@ -38,6 +41,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     datasets,
     reproduce,
 )
+_LONGEST = 1_000  # characters of a word of an error
 # What each says of itself, and its examples.
 _PARTS = [(inspect.getdoc(command) or "").split("\nExamples:\n") for command in _COMMANDS]
 _EXAMPLES = "\n".join(examples.partition("\n")[0] for _, examples in _PARTS)
@@ -49,6 +53,11 @@ Examples:
 \b
 Exit codes: 0 done, 1 the training failed or a pipe was closed,
 2 bad input (one line on stderr says what), 130 Ctrl-C, 143 SIGTERM."""
+
+
+def _one_line(message: str) -> str:
+    """A message without line breaks, and without the middle of words beyond any path."""
+    return " ".join(word if len(word) <= _LONGEST else cut(word) for word in message.split())
 
 
 class _OneLineErrors(TyperGroup):
@@ -74,13 +83,16 @@ class _OneLineErrors(TyperGroup):
             result = run()
             sys.stdout.flush()
         except typer.TyperException as error:
-            text = " ".join(error.format_message().split()).replace("Value error, ", "")
+            text = _one_line(error.format_message()).replace("Value error, ", "")
             text = text.replace("Input should be", "it must be")
             context = getattr(error, "ctx", None)  # of errors in how the command was called
             more = "" if context is None else f" (see {context.command_path} --help)"
             print(f"error: {text.rstrip('.') if more else text}{more}", file=sys.stderr)
             sys.exit(error.exit_code)
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                print(f"error: {_one_line(reason(error))}", file=sys.stderr)
+                sys.exit(2)
             if error.filename is not None:
                 raise
             # What is still in the buffer must not be tried again at exit.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
-from ..checks import percent
+from ..checks import cut, percent
 from ..progress import waited
 from .errors import refusing
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..loop import Ending
 
 _TOP = 10  # nodes in a summary
-_LONGEST = 80  # characters of an id in a terminal
 _RIGHT = (
     "rank",
     "centrality",
@@ -146,7 +145,7 @@ def shown(node: Hashable) -> str:
     """
     text = node if isinstance(node, str) else repr(node)
     text = text if text.isprintable() and text else repr(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+    return cut(text)
 
 
 def number(value: float) -> str:
@@ -189,7 +188,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     from ..embedding.answers import INTERVALS, ranked_by, ranking, ranks_in_words, score_column
     from ..graph.fold import policy_words
     from ..spaces import described
-    from ..verdict import RANKED, reservations
+    from ..verdict import RANKED, of_hidden_ties, reservations
 
     record, result = embedding.record, embedding.record.result
     stopped = "" if record.stopped is None else record.stopped.text
@@ -225,6 +224,8 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  {line}")
     for line in reservations(record.measures):
         print(f"  note: {line}")
+    if record.measures:
+        print(f"  {of_hidden_ties(record.held_out, shlex.quote(str(folder)))}")
     table, by = ranking(embedding, _TOP), ranked_by(embedding)
     print(f"\n{RANKED[by]}:")
     columns = {"rank": ranks_in_words(table), **names(table)}

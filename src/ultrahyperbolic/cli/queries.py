@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -41,6 +43,7 @@ _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 _RankedBy = Literal["centrality", "delta", "height"]
 _ClusteredBy = Literal["graph", "map"]
+_HELD_OUT = "Also hide a tenth of the ties, train again, and test whether the map tells them."
 _MEASURED_BY = "Another graph to measure by, a file or data set. Default: the embedded one."
 
 
@@ -254,11 +257,11 @@ def cluster(
 
 
 def _keep(kept: Embedding, folder: Path) -> None:
-    """Write the column into the folder, and the report again where there is one."""
+    """Write the embedding into its folder, and the report again where there is one."""
     from ..embedding.store import REPORT
 
     shown_before = (folder / REPORT).exists()
-    with refusing(OSError, about="cannot write the column: "):
+    with refusing(OSError, about="cannot write the embedding: "):
         kept.save(folder, overwrite=True)
     if not shown_before:
         return
@@ -275,6 +278,7 @@ def evaluate(
     context: typer.Context,
     folder: opt.Folder,
     graph: Annotated[str | None, opt.option("--graph", metavar="GRAPH", help=_MEASURED_BY)] = None,
+    held_out: Annotated[bool, opt.option("--held-out", help=_HELD_OUT)] = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
@@ -287,14 +291,26 @@ def evaluate(
     --weights-are-distances. All its nodes must be in the embedding.
     docs/measures.md explains the measures.
 
+    They count the ties that the training was given. --held-out says what the
+    same training tells of ties it has not seen, and keeps that for the report.
+
     Examples:
       ultrahyperbolic evaluate club
+      ultrahyperbolic evaluate club --held-out
       ultrahyperbolic evaluate club --graph other_ties.tsv
       ultrahyperbolic evaluate out/karate --graph karate --json
     """
     from ..graph import GraphError
+    from ..verdict import of_hidden_ties
 
+    if held_out and graph is not None:
+        raise Refused("--held-out trains on the ties of the folder: leave --graph out")
     context.with_resource(bar(f"evaluating {folder}", show=not as_json))
+    if held_out:
+        from .training import hold
+
+        check_folder(folder)
+        hold(context, folder)
     embedding = open_embedding(folder)
     if graph is not None:
         measured_by = find_graph(graph, reading, quiet=as_json)
@@ -304,19 +320,28 @@ def evaluate(
         measured_by = graph_of(embedding, folder)
     with refusing(GraphError, about=f"{measured_by.source}: "):
         measures = embedding.evaluate(measured_by, progress=not as_json)
+    if held_out:
+        from ..training.hidden import hidden_ties
+
+        with refusing(ValueError, MemoryError, about=f"{folder}: "):
+            hidden = hidden_ties(embedding, measured_by, quiet=as_json)
+        embedding = embedding.with_record(replace(embedding.record, held_out=hidden))
+        _keep(embedding, folder)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == measured_by.fingerprint
         source = measured_by.source if graph is None else graph
-        print_json(
-            {"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures}
-        )
+        about = {"folder": str(folder), "graph": source, "trained_on_it": same}
+        known = embedding.record.held_out if same else {}
+        print_json({**about, "measures": measures, **({"held_out": known} if known else {})})
         return
     print(measured_by.describe())
     if trained is not None and trained != measured_by.fingerprint:
         print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
     _print_measures(measures)
+    if trained == measured_by.fingerprint:
+        print(f"{of_hidden_ties(embedding.record.held_out, shlex.quote(str(folder)))}")
 
 
 def _print_measures(measures: dict[str, float]) -> None:

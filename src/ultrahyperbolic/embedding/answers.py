@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..checks import check_choice, suggestion
+from ..checks import check_choice, cut, suggestion
 from ..graph.attributes import free_names
 from ..graph.centrality import ranks
 
@@ -237,9 +237,11 @@ class NodeFinder:
         if len(named) == 1:
             return self._rows[named[0]]
         if named:
-            some = ", ".join(map(repr, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
+            some = ", ".join(cut(repr(one)) for one in named[:_NAMED])
+            some += ", …" * (len(named) > _NAMED)
             raise KeyError(
-                f"the label {node!r} is ambiguous: {len(named)} nodes have it ({some}); use an id"
+                f"the label {cut(repr(node))} is ambiguous: {len(named)} nodes have it "
+                f"({some}); use an id"
             )
         hint = (
             suggestion(node, map(str, self.names))
@@ -247,8 +249,8 @@ class NodeFinder:
             else ""
         )
         if not isinstance(node, str) and str(node) in self._rows:
-            hint = f"; ids read from text are text: try {str(node)!r}"
-        raise KeyError(f"no node {node!r} in this embedding{hint}")
+            hint = f"; ids read from text are text: try {cut(repr(str(node)))}"
+        raise KeyError(f"no node {cut(repr(node))} in this embedding{hint}")
 
     def knows(self, node: object) -> bool:
         """Whether there is one row for it."""

@@ -145,6 +145,8 @@ class RunRecord(_Record):
     """What was learnt from held-out ties of the chance that near nodes should be tied, where it
     was.
     """
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    """What the same training says of ties that were hidden from it, where that was asked."""
     reading: Mapping[str, Json] | None = None
     """The options of reading the graph, as they were given."""
     command: str | None = None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..checks import check_choice
+from ..checks import check_choice, cut
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation import communities
@@ -158,7 +158,9 @@ def _network(graph: Graph, table: dict[str, list[Any]]) -> tuple[networkx.Graph,
     ids = numbers.pop("node")
     ((twice, count),) = Counter(ids).most_common(1)
     if count > 1:
-        raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
+        raise ValueError(
+            f"two nodes are {cut(repr(twice))} when written as text: make the ids differ"
+        )
     network = nx.Graph()
     for node, *values in zip(ids, *numbers.values(), strict=True):
         about = dict(zip(numbers, values, strict=True))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Bools, Floats, Ints, positions_in
+from ..checks import cut
 from .attributes import Attributes, as_attributes, plain_columns, taken
 from .columns import (
     SAMPLE_ROWS,
@@ -730,11 +731,11 @@ class Graph:
         except ValueError:
             text = str(node)
             hint = (
-                f"; the ids here are text: {text!r}"
+                f"; the ids here are text: {cut(repr(text))}"
                 if not isinstance(node, str) and text in self.ids
                 else ""
             )
-            raise GraphError(f"{self._name} has no node {node!r}{hint}") from None
+            raise GraphError(f"{self._name} has no node {cut(repr(node))}{hint}") from None
 
     @cached_property
     def classes(self) -> Ints:

@@ -14,6 +14,7 @@ from unicodedata import normalize
 import numpy as np
 
 from ..arrays import Floats, Ints, Words, positions_in
+from ..checks import cut
 from .errors import ID, TOO_LONG, GraphError
 
 Nodes = Iterable[Hashable] | Mapping[Hashable, object]
@@ -36,7 +37,7 @@ def said_of_names(names: Sequence[Hashable]) -> str | None:
         if isinstance(name, str):
             known = first.setdefault(" ".join(normalize("NFKC", name).casefold().split()), name)
             if known != name:
-                found.append(f"{name!r} from {known!r}")
+                found.append(f"{cut(repr(name))} from {cut(repr(known))}")
     if not found:
         return None
     some = "1 name differs" if len(found) == 1 else f"{len(found):,} names differ"

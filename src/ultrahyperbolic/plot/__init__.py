@@ -74,16 +74,14 @@ def family(*, beta: float = -1.0) -> Figure:
     """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and
     one of each kind.
     """
-    scenes = _drawn_by("scenes")
-    return scenes.draw(scenes.family(beta), widths=[1.3, 0.9, 0.9, 0.9])
+    return _drawn_by("scenes").family(beta)
 
 
 def figure2(*, beta: float = -1.0) -> Figure:
     """Figure 2: the three kinds of geodesic of Q^{1,1}_β (Eq. 5); exp and log with the tangent
     plane, and what no geodesic from x reaches.
     """
-    scenes = _drawn_by("scenes")
-    return scenes.draw([scenes.geodesics(beta), scenes.exp_log(beta)], widths=[1.2, 1.2])
+    return _drawn_by("scenes").figure2(beta)
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:

@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
 from ..arrays import Floats, Ints
@@ -206,12 +207,8 @@ def _colours(column: Column) -> list[Any]:
             PALETTE[k] if kind and k < len(PALETTE) else REST for k, kind in enumerate(column.kinds)
         ]
         return [shades[code] for code in column.codes]
-    known = np.isfinite(column.values)
-    low, high = (
-        (column.values[known].min(), column.values[known].max()) if known.any() else (0.0, 1.0)
-    )
-    scale = mpl.colormaps["cividis"]((column.values - low) / max(high - low, 1e-300))
-    return [color if there else REST for color, there in zip(scale, known, strict=True)]
+    scale = mpl.colormaps["cividis"].with_extremes(bad=REST)
+    return list(scale(Normalize()(np.ma.masked_invalid(column.values))))
 
 
 def _diameters(graph: Graph | None, rows: Ints) -> Floats:
@@ -242,14 +239,11 @@ def _draw_ties(
         return
     share = np.arange(len(first)) / max(1, len(first) - 1)  # by strength
     crowd = float(np.clip(np.sqrt(500 / len(first)), 0.25, 1.0))
-    within = [
-        kinds is not None and kinds[a] == kinds[b] != REST
-        for a, b in zip(first, second, strict=True)
-    ]
-    colours = [
-        kinds[a] if kinds is not None and same else line
-        for a, same in zip(first, within, strict=True)
-    ]
+    colours = [line] * len(first)
+    if kinds is not None:  # a tie within a kind has its colour
+        pairs = [(kinds[a], kinds[b]) for a, b in zip(first, second, strict=True)]
+        colours = [kind if kind == other != REST else line for kind, other in pairs]
+    within = np.array(colours) != line
     opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)
     paths = [_bow(points[a], points[b]) for a, b in zip(first, second, strict=True)]
     widths = 0.4 + 1.6 * share**3

@@ -24,6 +24,12 @@ how near [m].
 """
 
 
+def part_of(embedding: Embedding, rows: Ints) -> tuple[Floats, Floats | None]:
+    """The points of the nodes at ``rows``, and their popularity where it is known."""
+    popularity = embedding.popularity
+    return embedding.points[rows], None if popularity is None else popularity[rows]
+
+
 def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
     """A map [r, 2] of the nodes at ``rows`` [r], the same for the same points.
 
@@ -31,8 +37,7 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Floats:
     the larger its strength, as in UMAP and force-directed layouts. The components of the graph are
     laid out alone, and packed side by side, the largest in the middle.
     """
-    n, points = len(rows), embedding.points[rows]
-    popularity = None if embedding.popularity is None else embedding.popularity[rows]
+    n, (points, popularity) = len(rows), part_of(embedding, rows)
     known: Pairs | None = None
     if n == len(embedding) > _NEIGHBOURS:
         others, far = embedding.nearest(_NEIGHBOURS)

@@ -54,15 +54,13 @@ Column = Kinds | Numbers
 
 def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
     """What the nodes at ``rows`` can be coloured by, communities first."""
-    found: list[Column] = [
-        _by_size(COMMUNITIES, communities_of(embedding, graph, rows), numbered=True)
-    ]
-    for name, values in (
-        (name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"
-    ):
-        if values.dtype.kind == "f" or (
-            values.dtype.kind in "iu" and len(np.unique(values)) > _FEW
-        ):
+    groups = communities_of(embedding, graph, rows)
+    found: list[Column] = [_by_size(COMMUNITIES, groups, numbered=True)]
+    for name, column in embedding.attributes.items():
+        if name == "cluster":
+            continue
+        values, kind = column[rows], column.dtype.kind
+        if kind == "f" or (kind in "iu" and len(np.unique(values)) > _FEW):
             found.append(Numbers(name, values.astype(np.float64)))
         else:
             found.append(_by_size(name, values))
@@ -124,7 +122,7 @@ def names_of(ids: Sequence[Hashable], labels: Labels) -> list[str]:
     >>> names_of([1, 2, 3], {1: "red", 2: "red", 3: "blue"})
     ['1', '2', '3']
     """
-    own = [node if isinstance(node, str) else str(node) for node in ids]
+    own = list(map(str, ids))
     texts = label_texts(ids, labels)
     if not are_names(texts):
         return own

@@ -19,7 +19,7 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..pairs import lengths_of, measured_from, rows_of
-from ..plot.layout import map_of
+from ..plot.layout import map_of, part_of
 from ..plot.maps import (
     PALETTE,
     REST,
@@ -43,10 +43,8 @@ NEAREST = 5
 _LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
 _SMALL = 1_000
 _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
-_CHARACTERS, _CUT = (
-    1_500_000,
-    300,
-)  # of all names together; what each is cut to where they have more
+_CHARACTERS = 1_500_000  # of all names together
+_CUT = 300  # characters that a name is cut to where together they have more
 _PLACED = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
 _BLOCK = 1 << 22  # distances that are held at once
@@ -200,7 +198,7 @@ def cut_texts(values: Sequence[object]) -> list[str]:
     >>> cut_texts(["ann", 7, ("a", 1)])
     ['ann', '7', "('a', 1)"]
     """
-    texts = [value if isinstance(value, str) else str(value) for value in values]
+    texts = list(map(str, values))
     if sum(map(len, texts)) <= _CHARACTERS:
         return texts
     return [
@@ -252,23 +250,17 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
         indices, lengths = embedding.nearest(k)
         return indices[shown.nodes], lengths[shown.nodes]
     order = np.concatenate((shown.nodes, np.setdiff1d(np.arange(len(embedding)), shown.nodes)))
-    popularity = None if embedding.popularity is None else embedding.popularity[order]
-    found = rows_of(
-        embedding.points[order],
-        embedding.space,
-        k=k,
-        count=(s := len(shown.nodes)),
-        popularity=popularity,
-    )
+    points, popularity = part_of(embedding, order)
+    s = len(shown.nodes)
+    found = rows_of(points, embedding.space, k=k, count=s, popularity=popularity)
     return order[found.indices[:s]], found.distances[:s]
 
 
 def _beside(embedding: Embedding, rows: Ints, others: Ints) -> Ints:
     """[r] which of the ``others``, by position, is nearest to each of some nodes."""
-    both = np.concatenate((others, rows))
-    popularity = None if embedding.popularity is None else embedding.popularity[both]
-    measured = measured_from(embedding.points[both], embedding.space, popularity=popularity)
-    return np.asarray(measured(np.arange(len(others), len(both)))[:, : len(others)].argmin(1))
+    points, popularity = part_of(embedding, np.concatenate((others, rows)))
+    measured = measured_from(points, embedding.space, popularity=popularity)
+    return np.asarray(measured(np.arange(len(others), len(points)))[:, : len(others)].argmin(1))
 
 
 def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEdges) -> Data:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..checks import is_number
 from ..embedding.record import Json
-from ..evaluation import reservations
 from ..graph import Graph
+from ..verdict import of_hidden_ties, reservations
 from .contents import Contents
 from .words import join_words, percent, short_name, table
 
@@ -33,7 +33,11 @@ def tiles(contents: Contents) -> str:
         f"<small>{more}</small></div>"
         for title, number, words, more in found
     )
-    return f'<div class="tiles">{"".join(cells)}</div>{_long_ties(contents)}'
+    hidden = _sentence(of_hidden_ties(contents.embedding.record.held_out))
+    return (
+        f'<p class="hidden-ties">{hidden}</p><div class="tiles">{"".join(cells)}</div>'
+        f"{_long_ties(contents)}"
+    )
 
 
 def _long_ties(contents: Contents) -> str:
@@ -110,11 +114,14 @@ def warnings(measures: Mapping[str, float]) -> str:
     """Warnings for the top of the page, about what the map and the ranking do not show; often
     empty.
     """
-    said = [f"{words[0].upper()}{words[1:]}" for words in reservations(measures)]
     return "".join(
-        f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>'
-        for words in said
+        f'<p class="warning" role="note"><strong>Note:</strong> {_sentence(words)}</p>'
+        for words in reservations(measures)
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{escape(words[1:])}."
 
 
 def by_chance(graph: Graph) -> dict[str, float]:

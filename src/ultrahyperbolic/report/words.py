@@ -13,6 +13,7 @@ from ..arrays import Ints
 from ..embedding import Embedding
 from ..embedding.answers import INTERVALS, RankedBy, ranks_by
 from ..embedding.record import GraphRecord, Json, RunRecord
+from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import Stopped
@@ -24,6 +25,7 @@ from .contents import Contents
 percent = partial(checks.percent, digits=1)
 _TITLE_CHARACTERS, _NAME_CHARACTERS = 80, 24
 _TOLD = 3  # communities and nodes that the lead names
+_LONG_FACTS = ("Note", "Data cleaning", "Geometry")
 _ENDINGS = re.compile(
     r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE
 )
@@ -34,10 +36,8 @@ _FOLDERS = re.compile(r"(?<![^\s='\"])/[^\s'\"]*/")  # of an absolute path
 def title(contents: Contents) -> str:
     """The name of the graph and where it was embedded, as text."""
     geometry = described(contents.embedding.space)
-    return (
-        f"{_name(contents)} on "
-        f"{contents.embedding.manifold if geometry is None else geometry.plain_name}"
-    )
+    where = contents.embedding.manifold if geometry is None else geometry.plain_name
+    return f"{_name(contents)} on {where}"
 
 
 def heading(contents: Contents, title: str | None) -> str:
@@ -163,52 +163,41 @@ def _counted(count: int, what: str) -> str:
 
 def facts(contents: Contents) -> str:
     """What was embedded, and where: a list of facts."""
-    graph = _recorded(contents)
+    graph, record = _recorded(contents), contents.embedding.record
     source = escape(_FOLDERS.sub("", _source(contents)))
-    found = [("Graph", f"<bdi>{source}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
+    found = {"Graph": f"<bdi>{source}</bdi>", "Nodes": f"{len(contents.embedding):,}"}
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
-        found.append(
-            (
-                "Note",
-                "this is not the graph that was embedded, or its nodes come in a different order",
-            )
+        found["Note"] = (
+            "this is not the graph that was embedded, or its nodes come in a different order"
         )
     if graph.edges is not None:
-        of = ""
-        if contents.graph is not None and len(contents.graph.capacities):
-            low, high = contents.graph.capacities[[0, -1]]
-            of = (
-                f", all of weight {low:g}"
-                if low == high
-                else f", with weights from {low:g} to {high:g}"
-            )
-        found.append(("Ties", f"{graph.edges:,}{of}"))
+        found["Ties"] = f"{graph.edges:,}{_weights(contents.graph)}"
     if graph.capacities is not None:
-        found.append(
-            ("Weights", f"{graph.capacities:,} distinct" if graph.capacities != 1 else "all equal")
-        )
+        found["Weights"] = f"{graph.capacities:,} distinct" if graph.capacities > 1 else "all equal"
     if columns := _columns(graph.columns):
-        found.append(("Columns", escape(columns)))
-    record = contents.embedding.record
+        found["Columns"] = escape(columns)
     if record.stopped is not None:
-        spent = (
-            ""
-            if record.timing.seconds is None
-            else f" after {record.timing.seconds:.1f} s of training"
-        )
-        found.append(("Training", f"{escape(record.stopped.text)}{spent}"))
+        seconds = record.timing.seconds
+        spent = "" if seconds is None else f" after {seconds:.1f} s of training"
+        found["Training"] = f"{escape(record.stopped.text)}{spent}"
     if record.graph is not None or contents.graph is not None:
-        done = [
-            f"{escape(policy_words(name))}: {count:,}"
-            for name, count in graph.policies.items()
-            if count
-        ]
-        found.append(("Data cleaning", "; ".join(done) or "none needed"))
-    found.append(("Geometry", _geometry_words(contents.embedding)))
-    kinds = {"Note": "long", "Data cleaning": "long", "Geometry": "long"}
+        done = (f"{policy_words(name)}: {n:,}" for name, n in graph.policies.items() if n)
+        found["Data cleaning"] = escape("; ".join(done)) or "none needed"
+    found["Geometry"] = _geometry_words(contents.embedding)
+    return _listed(found)
+
+
+def _weights(graph: Graph | None) -> str:
+    if graph is None or not len(graph.capacities):
+        return ""
+    low, high = graph.capacities[[0, -1]]
+    return f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
+
+
+def _listed(facts: Mapping[str, str]) -> str:
     return "".join(
-        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>'
-        for name, fact in found
+        f"<div{' class=long' * (name in _LONG_FACTS)}><dt>{name}</dt><dd>{fact}</dd></div>"
+        for name, fact in facts.items()
     )
 
 
@@ -306,19 +295,16 @@ def how_to_repeat(contents: Contents) -> str:
         if call
         else '<p class="absent">The command was not recorded.</p>'
     )
-    facts = []
+    facts = {}
     if record.seed is not None:
-        facts.append(("Seed", escape(str(record.seed))))
+        facts["Seed"] = escape(str(record.seed))
     if (fingerprint := _recorded(contents).fingerprint) is not None:
-        facts.append(("Graph, sha256", f"<code>{escape(fingerprint)}</code>"))
+        facts["Graph, sha256"] = f"<code>{escape(fingerprint)}</code>"
     if record.versions:
-        facts.append(
-            ("Versions", ", ".join(f"{escape(k)} {escape(v)}" for k, v in record.versions.items()))
-        )
+        facts["Versions"] = escape(", ".join(f"{k} {v}" for k, v in record.versions.items()))
     if record.timing.backend is not None:
-        facts.append(("Backend", escape(record.timing.backend)))
-    listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
-    return f"{said}<dl>{listed}</dl>"
+        facts["Backend"] = escape(record.timing.backend)
+    return f"{said}<dl>{_listed(facts)}</dl>"
 
 
 def _geometry_markup(embedding: Embedding) -> str:
@@ -366,11 +352,9 @@ def _columns(record: Mapping[str, Json] | None) -> str:
     """Which columns of a table were used, if the record says so."""
     values = ((record or {}).get(name) for name in Columns._fields)
     source, target, weight = (value if isinstance(value, str | int) else None for value in values)
-    return (
-        ""
-        if source is None or target is None
-        else str(Columns(source, target, weight)).removeprefix("columns: ")
-    )
+    if source is None or target is None:
+        return ""
+    return str(Columns(source, target, weight)).removeprefix("columns: ")
 
 
 def _source(contents: Contents) -> str:
@@ -381,11 +365,8 @@ def _source(contents: Contents) -> str:
 def _name(contents: Contents) -> str:
     """What to call the graph; for a file, its name without folders and endings."""
     source = _source(contents)
-    name = (
-        source.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        if _PATH.fullmatch(source)
-        else source
-    )
+    is_path = _PATH.fullmatch(source)
+    name = re.split(r"[/\\]", source.rstrip("/\\"))[-1] if is_path else source
     return _ENDINGS.sub("", name) or source
 
 

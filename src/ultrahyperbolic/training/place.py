@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..arrays import Floats, Ints, positions_in
-from ..checks import as_integer
+from ..checks import as_integer, cut
 from ..embedding import Embedding
 from ..embedding.answers import springs_of
 from ..embedding.record import GraphRecord, Result, RunRecord
@@ -232,10 +232,10 @@ def _refuse(embedding: Embedding, lost: list[Hashable]) -> NoReturn:
     text = str(lost[0])
     hint = ""
     if text != lost[0] and text in embedding.ids:
-        hint = f"; the ids of the embedding are text: try {text!r}"
+        hint = f"; the ids of the embedding are text: try {cut(repr(text))}"
     raise ValueError(
-        f"no ties lead from node {lost[0]!r} to a node of the embedding ({len(lost)} such): "
-        f"give one, or leave the node out{hint}"
+        f"no ties lead from node {cut(repr(lost[0]))} to a node of the embedding "
+        f"({len(lost)} such): give one, or leave the node out{hint}"
     )
 
 
