@@ -11,17 +11,12 @@ from torch import nn
 from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
+ADAM_OPTIONS = {"lr": 3e-3, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 1e-2}
 OPTIMIZERS = [
     (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2}),
     (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-2}),
-    (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 1e-2}),
-    (
-        PseudoRiemannianAdam,
-        torch.optim.Adam,
-        {"lr": 3e-3, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 1e-2},
-    ),
+    (PseudoRiemannianAdam, torch.optim.Adam, ADAM_OPTIONS),
 ]
-IDS = ["sgd", "momentum", "adam", "adam-options"]
 
 
 def network():
@@ -29,7 +24,7 @@ def network():
     return nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 1))
 
 
-@pytest.mark.parametrize(("ours", "theirs", "options"), OPTIMIZERS, ids=IDS)
+@pytest.mark.parametrize(("ours", "theirs", "options"), OPTIMIZERS)
 def test_what_is_no_point_moves_as_in_torch_to_the_last_digit(ours, theirs, options):
     M, models = PseudoHyperboloid(2, 1, -4.0), [network(), network()]
     points = ManifoldParameter(M.random(5, generator=1), M)
@@ -85,9 +80,7 @@ def test_states_are_plain_and_belong_to_their_geometry(generator):
     same = made(-4.0)
     same.load_state_dict(saved)
     assert [state["step"] for state in same.state.values()] == [1, 1]
-    with pytest.raises(
-        ValueError, match=r"group 0 belongs to .*beta=-4\), this optimiser's to .*beta=-1\)"
-    ):
+    with pytest.raises(ValueError, match=r"belongs to .*beta=-4\), this .* to .*beta=-1\)"):
         made(-1.0).load_state_dict(saved)
     plain = PseudoRiemannianAdam([nn.Parameter(torch.ones(4, 4)), network()[0].weight])
     with pytest.raises(ValueError, match=r"beta=-4\), this optimiser's to no manifold"):
