@@ -51,9 +51,7 @@ class _Skip(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class ManifoldReport:
-    """What `check_manifold` found: properties, what went wrong with those that failed, why others
-    do not apply.
-    """
+    """What `check_manifold` found: properties that passed, failed and do not apply, and why."""
 
     passed: list[str]
     failed: dict[str, str] = field(default_factory=dict)
@@ -248,9 +246,7 @@ class _Sample:
     def close(
         self, a: Tensor | float, b: Tensor | float, what: str, *scales: Tensor | float
     ) -> None:
-        """Fail unless |a - b| is within rounding of the product of the scales (1 if none), of
-        numbers or of vectors.
-        """
+        """Fail unless |a - b| is within rounding of the product of the scales, or of 1."""
         a_, b_, *factors = (
             torch.as_tensor(value, dtype=torch.float64).cpu() for value in (a, b, *scales)
         )
@@ -298,9 +294,7 @@ def _derivative(function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
 
 
 def membership(s: _Sample) -> None:
-    """Samples, the origin and all maps that return points stay on the manifold; the checks notice
-    what does not.
-    """
+    """All maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
     u, place = s.tangents(x), {"dtype": s.dtype, "device": s.device}
     made = {
@@ -322,9 +316,7 @@ def membership(s: _Sample) -> None:
 
 
 def tangency(s: _Sample) -> None:
-    """proju is an idempotent projection onto the tangent space; log, transport and gradients are
-    tangent.
-    """
+    """proju is an idempotent projection; logarithms, transport and gradients are tangent."""
     if s.flat:
         raise _Skip("the manifold is flat: every vector is tangent")
     M, x, y = s.manifold, s.points(), s.points()
@@ -350,9 +342,7 @@ def tangency(s: _Sample) -> None:
 
 
 def geodesic_equation(s: _Sample) -> None:
-    """γ(0) = x, γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ(s + t) continues γ(s), and
-    exp is γ(1).
-    """
+    """γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ continues itself, exp is γ(1)."""
     M, x = s.manifold, s.points()
     u, t = s.tangents(x), torch.linspace(-1.5, 1.5, s.n, dtype=s.dtype, device=s.device)
     s.close(M.geodesic(x, u, 0.0), x, "γ(0) is not x", x.abs().clamp_min(s.radius))
@@ -393,9 +383,7 @@ def exp_log(s: _Sample) -> None:
 
 
 def transport(s: _Sample) -> None:
-    """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both
-    routes and reverses.
-    """
+    """Transport preserves ⟨·,·⟩, carries velocities, agrees along both routes, and reverses."""
     M, x = s.manifold, s.points()
     u, v, w = s.tangents(x), s.tangents(x), s.tangents(x)
     y, carried = M.expmap_transp(x, u, v)
@@ -425,9 +413,7 @@ def symmetry(s: _Sample) -> None:
 
 
 def isometry_invariance(s: _Sample) -> None:
-    """Isometries of the ambient space leave all dissimilarities alone and commute with exp and
-    log.
-    """
+    """Isometries of the ambient space keep dissimilarities and commute with exp and log."""
     M, x, y = s.manifold, s.points(), s.points()
     matrix = random_isometry(M, generator=s.generator).to(x)
     turned_x, turned_y = x @ matrix.T, y @ matrix.T
@@ -479,9 +465,7 @@ def retraction(s: _Sample) -> None:
 
 
 def descent(s: _Sample) -> None:
-    """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df represents the differential, and -χ decreases
-    functions.
-    """
+    """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df is the differential, and -χ decreases functions."""
     M, x = s.manifold, s.points()
     gradient, u, condition = s.gradients(x), s.tangents(x), s.condition(x)
     rgrad, chi = M.egrad2rgrad(x, gradient), M.descent_direction(x, gradient)
@@ -495,9 +479,7 @@ def descent(s: _Sample) -> None:
 
 
 def surrogate(s: _Sample) -> None:
-    """The surrogate is |P_x|∇f: it ascends, has Df's length, is Df itself in Riemannian geometries
-    up to its sign.
-    """
+    """The surrogate is |P_x|∇f: it ascends, and is ±Df where the metric is definite."""
     M, x = s.manifold, s.points()
     gradient = s.gradients(x)
     rgrad, direction = M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient)
@@ -525,9 +507,7 @@ def surrogate(s: _Sample) -> None:
 
 
 def finite_gradients(s: _Sample) -> None:
-    """Gradients are never NaN or infinite; 0 by convention at x = y and, for d_γ, at the
-    antipode.
-    """
+    """Gradients are finite; 0 by convention at x = y and, for d_γ, at the antipode."""
     x = s.points()
     names = (*_DISTANCES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
     kinked = set(_DISTANCES) - {"smoothed_dissimilarity"}
@@ -605,9 +585,7 @@ def arguments_untouched(s: _Sample) -> None:
 
 
 def broadcasting(s: _Sample) -> None:
-    """Methods broadcast over leading dimensions, cdist equals the pairwise loop, and vmap equals
-    the batch.
-    """
+    """Methods broadcast, cdist equals the pairwise loop, and vmap equals the batch."""
     M, x, y = s.manifold, s.points(6), s.points(5)
     for name in DISSIMILARITIES:
         function = M.pair_function(name)
