@@ -27,6 +27,7 @@ from .checks import check_callable, check_count, check_positive
 from .geometry import Logarithm, Manifold
 from .geometry.arguments import VECTORS, as_number, check_dtype, validate
 from .geometry.manifold import require_manifold
+from .geometry.primitives import Spot
 from .spaces.dissimilarities import DISSIMILARITIES, METHODS
 
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
@@ -97,9 +98,8 @@ def _check(
     """Run properties, each on a sample of its own."""
     unknown = set(only or ()) - set(properties)
     if unknown:
-        raise ValueError(
-            f"no property called {', '.join(sorted(unknown))}; there are {', '.join(properties)}"
-        )
+        names = ", ".join(properties)
+        raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {names}")
     report = ManifoldReport([])
     for name in properties if only is None else filter(set(only).__contains__, properties):
         try:
@@ -120,12 +120,10 @@ def _check(
 def check_gradient(
     function: Callable[[Tensor], Tensor], x: Tensor, manifold: Manifold, *, seed: int = 0
 ) -> tuple[bool, float]:
-    """Whether f(exp_x(t u)) = f(x) + t⟨Df, u⟩ + O(t²), and the slope of the remainder in log-log
-    scale (2 expected).
+    """Whether f(exp_x(t u)) = f(x) + t⟨Df, u⟩ + O(t²), and the remainder's log-log slope (2).
 
-    For a random tangent direction u at x [..., d] in float64: if autograd's gradient of
-    ``function`` is right, the first-order Taylor remainder shrinks like t². A function that is
-    linear along geodesics passes with slope infinity.
+    For a random tangent direction u at x [..., d] in float64, and autograd's gradient of
+    ``function``. One that is linear along geodesics passes with slope infinity.
     """
     check_callable("function", function)
     require_manifold(manifold)
@@ -138,9 +136,8 @@ def check_gradient(
     slope = manifold.inner(manifold.egrad2rgrad(x.detach(), gradient), u).sum()
     times = torch.logspace(-5, -2, 16, dtype=torch.float64, device=x.device)
     with torch.no_grad():
-        reached = torch.stack(
-            [function(manifold.geodesic(x.detach(), u, float(t))).double() for t in times]
-        )
+        along = [manifold.geodesic(x.detach(), u, float(t)) for t in times]
+        reached = torch.stack([function(points).double() for points in along])
     remainder = (reached - value.detach() - times * slope).abs()
     noise = 64 * torch.finfo(x.dtype).eps * (value.detach().abs() + reached.abs())
     usable = remainder > noise
@@ -153,11 +150,9 @@ def check_gradient(
 def random_isometry(
     manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5
 ) -> Tensor:
-    """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one
-    sheet of two.
+    """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, its sheet where there are two.
 
-    For flat space and quadrics ⟨x, x⟩ = β, which every isometry of the ambient space that fixes 0
-    preserves.
+    For flat space and quadrics ⟨x, x⟩ = β.
     """
     require_manifold(manifold)
     check_positive("boost", boost, zero=True)
@@ -165,12 +160,10 @@ def random_isometry(
     d, negative = manifold.ambient_dim, metric < 0
     noise = torch.randn(d, d, dtype=torch.float64, generator=generator)
     skew = noise - noise.T
-    # exp of a matrix A with A^T G + G A = 0 is an isometry; mixed entries are boosts and are kept
-    # small.
+    # exp of a matrix A with A^T G + G A = 0 is an isometry; mixed entries, boosts, are kept small.
     mixed = negative[:, None] != negative[None, :]
-    matrix = torch.linalg.matrix_exp(
-        torch.where(mixed, boost / math.sqrt(d), 1.0) * (metric[:, None] * skew)
-    )
+    sizes = torch.where(mixed, boost / math.sqrt(d), 1.0)
+    matrix = torch.linalg.matrix_exp(sizes * (metric[:, None] * skew))
     flips = torch.where(torch.rand(d, dtype=torch.float64, generator=generator) < 0.5, -1.0, 1.0)
     if getattr(manifold, "beta", None) is not None:
         for axes in (negative.nonzero(), (~negative).nonzero()):
@@ -197,11 +190,8 @@ class _Sample:
         self.beta = None if beta is None else as_number("beta", beta)
         self.flat = beta is None and manifold.dim == manifold.ambient_dim
         self.metric = _metric(manifold)
-        self.radius = (
-            manifold.origin().norm().item() or 1.0
-            if self.beta is None
-            else math.sqrt(abs(self.beta))
-        )
+        length = manifold.origin().norm().item() or 1.0
+        self.radius = length if self.beta is None else math.sqrt(abs(self.beta))
 
     @property
     def definite_sign(self) -> float:
@@ -210,11 +200,9 @@ class _Sample:
 
     def room(self, x: Tensor, y: Tensor) -> Tensor:
         """1 + ⟨x, y⟩/β, which vanishes at the antipode of x on a quadric; 1 where there is no β."""
-        return (
-            torch.ones_like(x[..., 0])
-            if self.beta is None
-            else 1.0 + self.manifold.inner(x, y) / self.beta
-        )
+        if self.beta is None:
+            return torch.ones_like(x[..., 0])
+        return 1.0 + self.manifold.inner(x, y) / self.beta
 
     def places(self, x: Tensor) -> dict[str, Tensor]:
         """Points beside x at which distances are not smooth."""
@@ -230,9 +218,8 @@ class _Sample:
         return normal
 
     def points(self, n: int | None = None, scale: float = 0.7) -> Tensor:
-        return self.manifold.random(
-            n or self.n, scale=scale, generator=self.generator, dtype=self.dtype, device=self.device
-        )
+        at = Spot(dtype=self.dtype, device=self.device)
+        return self.manifold.random(n or self.n, scale=scale, generator=self.generator, **at)
 
     def tangents(self, x: Tensor, length: float = 0.5) -> Tensor:
         """Tangent vectors of Euclidean length about ``length`` times the radius."""
@@ -296,10 +283,10 @@ def _derivative(function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
 def membership(s: _Sample) -> None:
     """All maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
-    u, place = s.tangents(x), {"dtype": s.dtype, "device": s.device}
+    u, place = s.tangents(x), Spot(dtype=s.dtype, device=s.device)
     made = {
         "random": x,
-        "origin": M.origin(3, dtype=s.dtype, device=s.device),
+        "origin": M.origin(3, **place),
         "random_near_pole": M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, **place),
         "expmap": M.expmap(x, u),
         "retr": M.retr(x, u),
@@ -501,9 +488,8 @@ def surrogate(s: _Sample) -> None:
     steep = rgrad.double().square().sum(-1) > 1e-2 * condition**2
     slope = (gradient.double() * direction.double()).sum(-1)
     _demand((slope > 0)[steep], "it does not ascend")
-    _demand(
-        (s.change(x, gradient, -direction) < 0)[steep], "its negative does not decrease functions"
-    )
+    change = s.change(x, gradient, -direction)
+    _demand((change < 0)[steep], "its negative does not decrease functions")
 
 
 def finite_gradients(s: _Sample) -> None:

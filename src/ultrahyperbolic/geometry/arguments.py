@@ -86,8 +86,8 @@ def guarded(method: Callable[..., R], *, validates: bool) -> Callable[..., R]:
                 kwargs = {name: _widened(each, dtype) for name, each in kwargs.items()}
                 break
         if validates:
-            given = dict(zip(names, args, strict=False)) | kwargs
-            vectors = {name: value for name, value in given.items() if name in VECTORS}
+            named = dict(zip(names, args, strict=False)) | kwargs
+            vectors = {name: value for name, value in named.items() if name in VECTORS}
             validate(args[0].ambient_dim, **vectors)
         return method(*args, **kwargs)
 

@@ -93,9 +93,11 @@ class ManifoldOptimizer(Optimizer, ABC):
                 manifold, gradient = _manifold(param, group), param.grad
                 if manifold is None and (slope := slopes.get(param)) is not None:
                     gradient = slope if gradient is None else gradient + slope.to(gradient)
-                if manifold is None and gradient is not None:
+                if gradient is None:
+                    continue
+                if manifold is None:
                     plains[-1][param] = gradient
-                elif gradient is not None:
+                else:
                     stepped.append(step_points(param, self.state, self._settings(group, manifold)))
         self._require_finite(stepped, plains)
         for group, plain in zip(self.param_groups, plains, strict=True):
