@@ -17,8 +17,7 @@ from .separation import Separation, hyperbolic_w, separation, with_antipode
 
 
 class PseudoHyperboloid(CurvedQuadric):
-    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time
-    coordinates first.
+    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, its q + 1 time coordinates first.
 
     q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the
     sign of the metric turned), and everything between is ultrahyperbolic. The manifold has
@@ -279,8 +278,7 @@ class PseudoHyperboloid(CurvedQuadric):
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A point of the geodesic that leaves x with velocity u, without transcendental functions.
 
-        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do
-        not overflow, and 2 atan(l/2) for time-like u, which ends before the antipode.
+        Its angle to x is 2 asinh(l/2) or, for time-like u, 2 atan(l/2), with l² = |⟨u, u⟩/β|.
         """
         return self._retract(x, u)[0]
 
@@ -351,10 +349,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.raise_index(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions
-        turns its sign.
+        """sgn(P_x) u for tangent u at x = (t, s): -u_t + 2(t·u_t/‖t‖²) t and u_s.
 
-        Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
+        The identity for q = 0, -u for p = 0.
         """
         x, u = torch.broadcast_tensors(x, u)  # type: ignore[no-untyped-call]
         if self._sign:
@@ -363,11 +360,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.raise_index(u) + radial * (x - self.raise_index(x))
 
     def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
-        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖² for tangent u at x = (t, s), and at least ‖u‖²
-        |β|/‖x‖².
-
-        The latter is the least it can be, whatever rounding leaves of it.
-        """
+        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖², and despite rounding at least ‖u‖² |β|/‖x‖²."""
         square = u.square().sum(-1, keepdim=True)
         if self.p == 0:
             return square
@@ -376,10 +369,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return torch.maximum(square - 2.0 * self._time_sum(x * u).square() / time, least)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ =
-        ‖x‖²/|β|.
+        """|P_x|^½ z, as P_x has the eigenvalue 0 along G x, κ = ‖x‖²/|β| along w = G x + κ x.
 
-        P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
+        On what is orthogonal to both it is ±1.
         """
         x, z = torch.broadcast_tensors(x, z)  # type: ignore[no-untyped-call]
         product = x * z
@@ -404,8 +396,7 @@ def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
 
 
 def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
-    """Points x [..., p + 1] of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β|
-    s/(√|β| + x_0).
+    """Points [..., p + 1] of hyperbolic space in the Poincaré ball, √|β| s/(√|β| + x_0).
 
     >>> M = PseudoHyperboloid(2, 0, -4.0)
     >>> lorentz_to_poincare(M.origin(), M)

@@ -65,11 +65,10 @@ class CurvedQuadric(Manifold):
         return self.beta.abs().rsqrt()
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, on the upper sheet of two (default 1e-10,
-        float32 2e-5).
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row (default 1e-10, float32 2e-5).
 
-        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one
-        for each row.
+        Points on the lower sheet of two fail, and those where rounding hides β, unless
+        ``tolerance`` is a tensor with one for each row.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
@@ -102,11 +101,9 @@ class CurvedQuadric(Manifold):
     def check_tangent(
         self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None
     ) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is
-        not checked.
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5).
 
-        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be
-        all there is of u.
+        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes, too.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         residual, size = self.inner(x, u).abs(), x.norm(dim=-1)
@@ -187,8 +184,7 @@ class CurvedQuadric(Manifold):
         return self.inner(z, x, keepdim=True) / self.beta.to(x) * x
 
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every
-        point is umbilic.
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: every point is umbilic.
 
         The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
         """
@@ -196,12 +192,10 @@ class CurvedQuadric(Manifold):
         return u.expand(shape) / self._scale(x).sqrt()
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …,
-        x_q = 0.
+        """Points [..., p + 1] of hyperbolic space Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
 
-        An isometry onto a submanifold that holds the geodesics between its points: all distances
-        are kept. For β > 0 points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space
-        with the sign of its metric turned.
+        All distances are kept. For β > 0 points [..., q + 2] of ``PseudoSphere(1, q, beta)``,
+        hyperbolic space with the sign of its metric turned.
         """
         if len(self._axes) == self.ambient_dim:
             raise ValueError(f"a sphere contains no hyperbolic space, got {self._label()}")

@@ -38,7 +38,7 @@ class LineSearch(NamedTuple):
     """The accepted step size η; 0 if none was."""
     evaluations: int
     slope: float
-    """How far f falls per unit of η, at the old points and to first order."""
+    """How far f falls per unit of η, to first order."""
     length: float
     """How far the points move per unit of η."""
 
@@ -59,10 +59,8 @@ def armijo(
     """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
 
     ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient
-    there, c is ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the
-    surrogate, so a step is found unless rounding hides the decrease; trials where f is not finite
-    are shortened like any other. The function never increases. A direction that does not descend
-    gets no step.
+    there, c is ``sufficient``. -χ and the surrogate descend (Eq. 15), so a step is found unless
+    rounding hides the decrease. A direction that does not descend gets no step.
     """
     check_callable("function", function)
     settings = DescentSettings(manifold, lr=1.0, direction=direction)
@@ -144,24 +142,18 @@ def minimize(
     manifold : Manifold
         Where the points live.
     method : "lbfgs", "line_search", "sgd" or "adam"
-        L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``:
-        both need no step size and decrease the function at every iteration. ``"sgd"`` and
-        ``"adam"`` take steps of a given size.
+        L-BFGS through φ, or an Armijo line search along ``direction``: both need no step size and
+        decrease the function at every iteration. The others take steps of a given size.
     direction : str, optional
-        What the others move along, as `DescentSettings` has it: ``"surrogate"`` by default,
-        ``"descent"`` for χ.
-    lr : float, optional
-        Step size of ``"sgd"`` and ``"adam"`` (default 1e-2).
+        What all but L-BFGS move along, as `DescentSettings` has it: by default ``"surrogate"``.
+    lr, max_step : float, optional
+        Step size (default 1e-2) and longest move of a point, of ``"sgd"`` and ``"adam"``.
     momentum : float
         Heavy-ball factor of ``"sgd"``.
-    max_step : float, optional
-        Longest move of a point in one step of ``"sgd"`` and ``"adam"``.
-    max_iterations : int
-        Iterations after which to stop.
+    max_iterations, time_limit : int, float
+        Iterations and seconds after which to stop.
     gradient_tolerance : float
         Stop once the Euclidean norm of Df is at most this.
-    time_limit : float, optional
-        Seconds after which to stop.
     callback : callable, optional
         ``callback(iteration, points, value)`` after each iteration; returning True stops.
     progress : bool

@@ -197,8 +197,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     >>> optimizer = uh.optim.PseudoRiemannianSGD(Model().parameters(), lr=1e-2)
 
     Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`, too. Sparse gradients, as of
-    ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it
-    is.
+    ``nn.Embedding(sparse=True)``, move their rows alone.
 
     Parameters
     ----------
@@ -215,10 +214,8 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded,
         as those of distances are near a light cone.
     direction : str
-        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space,
-        ``"descent"`` for the paper's χ, which is stretched further from the pole, or another of
-        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is
-        definite.
+        ζ: ``"surrogate"`` for |P_x| ∇f, the Riemannian gradient where the metric is definite,
+        ``"descent"`` for the paper's χ, or another of `DescentSettings`.
     weight_decay : float
         As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
@@ -252,18 +249,17 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared
-    length.
+    """Adam for points: tangent vectors are scaled as wholes, by their running squared length.
 
     The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about
     how far a point moves in one step. In hyperbolic space this is Riemannian Adam, on
     `ultrahyperbolic.Euclidean` and for other parameters ``torch.optim.Adam``. Points follow
-    geodesics with `Manifold.retr_transp`, which carries the running direction along; moves to where
-    rounding would hide the manifold are not made. Sparse gradients update their rows alone.
+    geodesics with `Manifold.retr_transp`; moves to where rounding would hide the manifold are not
+    made. Sparse gradients update their rows alone.
 
     Parameters
     ----------
-    params, manifold, max_step, weight_decay
+    params, manifold, max_step, direction, weight_decay
         As for `PseudoRiemannianSGD`; Adam rarely needs ``max_step``.
     lr : float
         Step size, about the length of a move.
@@ -271,9 +267,6 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         Decay of the running direction and of its running squared length.
     eps : float
         Added to the root of the second moment.
-    direction : str
-        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian
-        gradient where the manifold's own metric is definite; or another of `DescentSettings`.
     """
 
     def __init__(
@@ -320,12 +313,7 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
 
 
 class OntoManifold(nn.Module):
-    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z
-    freely.
-
-    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does
-    not reach yours.
-    """
+    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z), with a copy of the manifold."""
 
     def __init__(self, manifold: Manifold) -> None:
         super().__init__()
