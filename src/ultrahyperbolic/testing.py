@@ -107,8 +107,8 @@ def _check(
         except _Skip as reason:
             report.skipped[name] = str(reason)
         except Exception as error:  # a broken manifold may fail in any way
-            what = f"{type(error).__name__}: {error}"
-            report.failed[name] = what.removeprefix("AssertionError: ")
+            kind = f"{type(error).__name__}: ".removeprefix("AssertionError: ")
+            report.failed[name] = f"{kind}{error}"
         else:
             report.passed.append(name)
     if raises and report.failed:

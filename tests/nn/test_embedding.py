@@ -9,7 +9,6 @@ import io
 
 import pytest
 import torch
-from torch import nn
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.nn import ManifoldEmbedding
@@ -42,11 +41,6 @@ def test_ids_of_any_shape_give_points(M):
         assert M.check_point(found.detach()).ok
     assert torch.equal(ManifoldEmbedding(6, M, generator=0).weight, table.weight)
     assert not torch.equal(ManifoldEmbedding(6, M, generator=1).weight, table.weight)
-    spread = [
-        (ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin()).norm().item()
-        for s in (0.01, 0.1)
-    ]
-    assert spread[1] > 5 * spread[0]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -88,13 +82,10 @@ def test_it_is_saved_loaded_copied_and_converted():
     assert "5" in repr(table)
 
 
-@pytest.mark.parametrize(
-    "convert", [nn.Module.double, lambda table: table.to(torch.float64)], ids=["double", "to"]
-)
 @pytest.mark.parametrize("M", MANIFOLDS, ids=lambda M: M._label())
-def test_points_that_get_more_digits_can_be_trained(M, convert):
+def test_points_that_get_more_digits_can_be_trained(M):
     """Rounded to float32 they are off the manifold by more than float64 allows."""
-    table = convert(ManifoldEmbedding(20, M, scale=2.0, generator=0, dtype=torch.float32))
+    table = ManifoldEmbedding(20, M, scale=2.0, generator=0, dtype=torch.float32).double()
     assert table.weight.dtype == torch.float64
     assert M.check_point(table.weight.detach()).ok
     optimizer = PseudoRiemannianAdam(table.parameters(), lr=1e-2)
