@@ -92,27 +92,22 @@ def test_no_change_of_dtype_rounds_beta(make, change):
 
 def test_a_state_of_another_geometry_is_refused():
     M = PseudoHyperboloid(3, 1, -2.0)
+    other = PseudoHyperboloid(2, 2).state_dict()
     for state, message in (
         ({"beta": torch.tensor(1.0)}, "beta must be finite and negative, got 1.0"),
         ({"beta": torch.tensor(math.nan)}, "beta must be finite and negative, got nan"),
-        (
-            PseudoHyperboloid(2, 2, -0.3).state_dict(),
-            "p and q are 3 and 1 here, and the state is of 2, 2",
-        ),
         ({"beta": torch.ones(2)}, "size mismatch for beta"),
-        ({"beta": "x"}, 'While copying the parameter named "beta"'),
+        (other, "p and q are 3 and 1 here, and the state is of 2, 2"),
     ):
         with pytest.raises(RuntimeError, match=message):
             M.load_state_dict(state)
         assert M.beta.item() == -2.0
-    with pytest.raises(
-        RuntimeError, match=r"image\.p and q are 2 and 2 here, and the state is of 3, 1"
-    ):
+    with pytest.raises(RuntimeError, match=r"image\.p and q are 2 and 2 here, .* of 3, 1"):
         PseudoSphere(3, 1).load_state_dict(PseudoSphere(2, 2).state_dict())
     M.load_state_dict({"beta": torch.tensor(-0.5, dtype=torch.float32)}, assign=True)
     assert (M.beta.item(), M.beta.dtype) == (-0.5, torch.float64)
     buffer = io.BytesIO()
-    torch.save(PseudoHyperboloid(2, 2).state_dict(), buffer)
+    torch.save(other, buffer)
     buffer.seek(0)
     with pytest.raises(RuntimeError, match="the state is of 2, 2"):
         M.load_state_dict(torch.load(buffer, weights_only=True))
@@ -255,36 +250,13 @@ def test_sigma_maps_q0q_onto_the_round_sphere(beta, generator):
     torch.testing.assert_close(M.sqdist(x, y), -great_circle.square())
 
 
-METHODS = [
-    ("inner", "uv"),
-    ("proju", "xu"),
-    ("expmap", "xu"),
-    ("logmap", "xy"),
-    ("transp", "xyu"),
-    ("expmap_transp", "xuv"),
-    ("retr", "xu"),
-    ("dist", "xy"),
-    ("sqdist", "xy"),
-    ("dissimilarity", "xy"),
-    ("broken_dissimilarity", "xy"),
-    ("smoothed_dissimilarity", "xy"),
-    ("extrinsic_dist", "xy"),
-    ("cdist", "xy"),
-    ("phi", "x"),
-    ("psi", "x"),
-    ("psi_inverse", "x"),
-    ("projx", "x"),
-    ("egrad2rgrad", "xu"),
-    ("descent_direction", "xu"),
-    ("preconditioner", "x"),
-    ("surrogate_direction", "xu"),
-    ("wick_rotation", "xu"),
-    ("precondition_root", "xu"),
-    ("norm", "u"),
-    ("causal_character", "u"),
-    ("projn", "xu"),
-    ("shape_operator", "xu"),
-]
+PAIRS = ("dist", "sqdist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity")
+PAIRS += ("extrinsic_dist", "cdist", "logmap")
+VECTORS = ("proju", "expmap", "retr", "egrad2rgrad", "descent_direction", "surrogate_direction")
+VECTORS += ("wick_rotation", "precondition_root", "projn", "shape_operator")
+METHODS = {"inner": "uv", "norm": "u", "causal_character": "u", "transp": "xyu"}
+METHODS |= {"expmap_transp": "xuv"} | dict.fromkeys(PAIRS, "xy") | dict.fromkeys(VECTORS, "xu")
+METHODS |= dict.fromkeys(("phi", "psi", "psi_inverse", "projx", "preconditioner"), "x")
 KINDS = [
     *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
     PseudoSphere(2, 1, 4.0),
@@ -297,7 +269,7 @@ KINDS = [
 def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
-    for name, letters in METHODS:
+    for name, letters in METHODS.items():
         if not hasattr(M, name):
             continue  # of curved spaces alone
         torch._dynamo.reset()
@@ -311,7 +283,7 @@ def test_everything_compiles_without_graph_breaks(M):
 def test_everything_maps_with_vmap(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
-    for name, letters in METHODS:
+    for name, letters in METHODS.items():
         if name == "cdist" or not hasattr(M, name):
             continue
         method = getattr(M, name)
