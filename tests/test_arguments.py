@@ -220,6 +220,7 @@ VALUES = {
     "raw[0] has a zero time part": lambda: M.assert_projectable(0 * x, name="raw"),
     "z[0] has a zero time part": lambda: M.assert_phi(0 * x),
     # optimisers
+    "momentum must be in [0, 1), got 1.0": lambda: DescentSettings(M, 0.1, momentum=1.0),
     "direction must be one of descent, ": lambda: DescentSettings(M, 0.1, direction=1),
     "points (4, 5) and gradient (3, 5) do not broadcast": lambda: stepped(gradient=x[:3]),
     "points (4, 5) and momentum (3, 5)": lambda: stepped(state=DescentState(1, x[:3])),
