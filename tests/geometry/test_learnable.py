@@ -9,6 +9,7 @@ import math
 import pytest
 import torch
 from quadrics import check_quadric
+from steps import train
 from torch import nn
 
 from ultrahyperbolic import Euclidean, ManifoldParameter, Product, PseudoHyperboloid, PseudoSphere
@@ -144,14 +145,12 @@ def test_points_follow(kind, make, generator):
     x = cloud(M, generator)
     optimizer = kind([x, *M.parameters()], lr=1e-2)
     before = [parameter.item() for parameter in M.parameters()]
-    losses = []
-    for _ in range(20):
-        optimizer.zero_grad()
-        loss = (M.smoothed_dissimilarity(x[:, None], x[None]) - 3.0).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+
+    def loss():
         M.assert_point(x.detach())
+        return (M.smoothed_dissimilarity(x[:, None], x[None]) - 3.0).square().mean()
+
+    losses = train(optimizer, loss, 20)
     assert losses[-1] < losses[0]
     assert all(
         parameter.item() != old for parameter, old in zip(M.parameters(), before, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from steps import train
 
 from ultrahyperbolic import (
     Euclidean,
@@ -88,13 +89,7 @@ def test_optimisers_train(product, kind, direction, generator):
     goal = product.random(20, scale=0.3, generator=generator)
     nodes = ManifoldParameter(product.random(20, scale=0.3, generator=generator), product)
     optimizer = kind([nodes], lr=0.02, direction=direction, max_step=0.1)
-    losses = []
-    for _ in range(60):
-        optimizer.zero_grad()
-        loss = (nodes - goal).square().sum()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = train(optimizer, lambda: (nodes - goal).square().sum(), 60)
     assert losses[-1] < 0.7 * losses[0]
     product.assert_point(nodes.detach())
 

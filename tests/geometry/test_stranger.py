@@ -8,6 +8,7 @@ import math
 
 import pytest
 import torch
+from steps import train
 from torch import Tensor
 
 from ultrahyperbolic import Logarithm, Manifold
@@ -136,11 +137,7 @@ def test_optimisers_train(stranger, optimizer, direction, generator):
         return (nodes - goal).square().sum()
 
     before = loss().item()
-    steps = optimizer([nodes], stranger, lr=0.1, direction=direction)
-    for _ in range(100):
-        steps.zero_grad()
-        loss().backward()
-        steps.step()
+    train(optimizer([nodes], stranger, lr=0.1, direction=direction), loss, 100)
     assert loss().item() < 0.05 * before
     assert stranger.check_point(nodes.detach()).ok
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from steps import train
 from torch import nn
 
 import ultrahyperbolic as uh
@@ -52,12 +53,9 @@ def test_learnt_numbers_are_learnt_and_the_temperature_stays_positive():
     links = (M.dissimilarity(x[:30], x[30:]) < 0.6).double()
     decoder = LinkDecoder(M, radius=0.0, temperature=2.0, dtype=F64)
     optimizer = uh.optim.PseudoRiemannianAdam([*decoder.parameters()], lr=0.1)
-    for _ in range(150):
-        optimizer.zero_grad()
-        nn.functional.binary_cross_entropy_with_logits(decoder(x[:30], x[30:]), links).backward()
-        optimizer.step()
-        assert decoder.temperature > 0
-    assert decoder.temperature < 1.0
+    entropy = nn.functional.binary_cross_entropy_with_logits
+    train(optimizer, lambda: entropy(decoder(x[:30], x[30:]), links), 150)
+    assert 0.0 < decoder.temperature < 1.0
     assert ((decoder.probability(x[:30], x[30:]) > 0.5).double() == links).double().mean() > 0.9
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from machines import ON_CUDA
+from steps import train as steps_of
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 from two_processes import numbers_of_two
@@ -41,17 +42,10 @@ def loss_of(model, rows):
     return nn.functional.cross_entropy(model(rows), (rows % 2).to(rows.device))
 
 
-def train(model, steps=10, rows=None, parameters=None):
+def train(model, steps=10, rows=None):
     rows = torch.arange(N) if rows is None else rows
-    optimizer = PseudoRiemannianAdam(parameters or model.parameters(), lr=1e-2)
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = loss_of(model, rows)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    optimizer = PseudoRiemannianAdam(model.parameters(), lr=1e-2)
+    return steps_of(optimizer, lambda: loss_of(model, rows), steps)
 
 
 def test_one_optimiser_trains_it_all():
@@ -120,7 +114,7 @@ def test_it_compiles_as_one_graph():
     model, rows = Model(), torch.arange(N)
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(rows), model(rows))
-    assert train(compiled, parameters=model.parameters())[-1] < train(Model())[0]
+    assert train(compiled)[-1] < train(Model())[0]
 
 
 @pytest.mark.slow
@@ -136,8 +130,5 @@ def test_a_learned_curvature_is_learned_through_layers():
     goal = 2.0 * uh.PseudoHyperboloid(2, 1, -1.0).random_near_pole(20, generator=0)
     inputs = torch.randn(20, 3, dtype=torch.float64)
     optimizer = PseudoRiemannianAdam(layer.parameters(), lr=2e-2)
-    for _ in range(150):
-        optimizer.zero_grad()
-        (layer(inputs) - goal).square().mean().backward()
-        optimizer.step()
+    steps_of(optimizer, lambda: (layer(inputs) - goal).square().mean(), 150)
     assert abs(M.beta.item() + 4.0) < 0.4

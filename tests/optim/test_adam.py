@@ -8,6 +8,7 @@ import math
 
 import pytest
 import torch
+from steps import train as steps_of
 
 from ultrahyperbolic import (
     Euclidean,
@@ -62,13 +63,8 @@ def outwards(M, x, generator):
 def train(M, loss, make, steps, dtype=torch.float64, kind=ManifoldParameter):
     """The points after some steps, and all losses."""
     x = kind(M.random_near_pole(NODES, epsilon=0.1, generator=0).to(dtype), M)
-    optimizer, generator, values = make([x]), torch.Generator().manual_seed(0), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        value = loss(M, x, generator)
-        value.backward()
-        optimizer.step()
-        values.append(value.item())
+    generator = torch.Generator().manual_seed(0)
+    values = steps_of(make([x]), lambda: loss(M, x, generator), steps)
     return x.detach().as_subclass(torch.Tensor), values
 
 
@@ -108,11 +104,7 @@ def test_points_stay_where_they_are_representable(p, q, dtype):
     assert -values[-1] > 5.0, "but they go far"
     # From there they come back.
     points = torch.nn.Parameter(x)
-    optimizer = PseudoRiemannianAdam([points], M, lr=0.3)
-    for _ in range(100):
-        optimizer.zero_grad()
-        (-outwards(M, points, None)).backward()
-        optimizer.step()
+    steps_of(PseudoRiemannianAdam([points], M, lr=0.3), lambda: -outwards(M, points, None), 100)
     assert M.dissimilarity(points, M.origin(dtype=dtype)).mean() < -0.7 * values[-1]
 
 

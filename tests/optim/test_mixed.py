@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from steps import train
 from torch import nn
 
 from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid
@@ -48,13 +49,7 @@ def test_each_parameter_lives_where_it_says(generator):
     optimizer = PseudoRiemannianAdam(
         [{"params": params[:3]}, {"params": params[3:], "manifold": Q}], lr=1e-2
     )
-    values = []
-    for _ in range(30):
-        optimizer.zero_grad()
-        loss = sum((p - 1.0).square().sum() for p in params)
-        loss.backward()
-        optimizer.step()
-        values.append(loss.item())
+    values = train(optimizer, lambda: sum((p - 1.0).square().sum() for p in params), 30)
     assert values[-1] < 0.9 * values[0]
     for M, param in zip((Q, H, E, Q), params, strict=True):
         M.assert_point(param.detach())
