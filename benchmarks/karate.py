@@ -22,7 +22,7 @@ from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.presets import settings
 
-BARS = {"speedup": "at least 50"}
+BARS = {"speedup": "at least 100"}
 
 
 class Plain:

@@ -4,7 +4,9 @@ non-edges an edge.
     python benchmarks/nips.py --json out/nips.json
 
 Q^{3,1}, τ = 1e-4, D_γ, after 100 iterations from the paper's start. ``threads`` are those of the
-exact form, ``sampled_threads`` those that torch had during the sampled.
+exact form, ``sampled_threads`` those that torch had during the sampled. ``hot_over_cold`` is the
+time of the exact objective at τ = 1, where every pair counts, over that at τ = 1e-4, where almost
+none does.
 """
 
 from typing import Any
@@ -19,7 +21,7 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.paper.sampled import SAMPLES, ResampledEngine
 
-BARS = {"speedup": "at least 500"}
+BARS = {"speedup": "at least 500", "hot_over_cold": "at most 3"}
 
 
 class Watched(ResampledEngine):
@@ -41,21 +43,27 @@ def measure(graph: Graph, threads: int, samples: int, count: int) -> Figures:
         pairs.n_nodes, epsilon=0.1, generator=generator, perturb_first=False
     )
     state = BatchState.start([start.numpy()])
-    spec = RunSpec(manifold, Schedule.constant(1000, temperature=1e-4, step=1e-8), "geodesic")
-    exact = NumbaEngine(pairs, [spec], threads=threads)
+    spec, hot_spec = (
+        RunSpec(manifold, Schedule.constant(1000, temperature=tau, step=1e-8), "geodesic")
+        for tau in (1e-4, 1.0)
+    )
+    cold, hot = (NumbaEngine(pairs, [each], threads=threads) for each in (spec, hot_spec))
     sampled = Watched(pairs, [spec], samples=samples, seeds=(0,), threads=threads)
-    exact.advance(state, 100)
-    evaluation = best(lambda: exact.evaluate(state), 10)
-    iteration = best(lambda: exact.advance(state, 20), 5) / 20
+    cold.advance(state, 100)
+    hot.evaluate(state)
+    cold_pass, hot_pass = (best(lambda e=e: e.evaluate(state), 10) for e in (cold, hot))  # type: ignore[misc]
+    iteration = best(lambda: cold.advance(state, 20), 5) / 20
     theirs = best(lambda: sampled.advance(state, count), 1) / count
-    iteration = min(iteration, best(lambda: exact.advance(state, 20), 5) / 20)
+    iteration = min(iteration, best(lambda: cold.advance(state, 20), 5) / 20)
     return {
         "threads": threads,
-        "evaluation_ms": 1e3 * evaluation,
+        "cold_pass_ms": 1e3 * cold_pass,
+        "hot_pass_ms": 1e3 * hot_pass,
         "iteration_ms": 1e3 * iteration,
         "sampled_iteration_ms": 1e3 * theirs,
         "speedup": theirs / iteration,
         "sampled_threads": sampled.seen,
+        "hot_over_cold": hot_pass / cold_pass,
     }
 
 

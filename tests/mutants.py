@@ -150,7 +150,7 @@ MUTANTS = [
         "graph/test_fold.py::test_a_list_that_gives_every_edge_both_ways_holds_each_once",
     ),
     Mutant(
-        "engines/numba/biases.py",
+        "engines/numba/offsets.py",
         "-4.0 * spring / tau",
         "-2.0 * spring / tau",
         "engines/test_directed.py",

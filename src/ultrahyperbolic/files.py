@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 SEAL = "sha256"
 LARGEST_JSON = 64 << 20  # bytes of a file that is read as JSON
 
+Data = dict[str, Any]
+"""An object of JSON."""
 Write = Callable[[IO[bytes]], object]
 
 
@@ -182,7 +184,7 @@ def json_for_people(record: Mapping[str, object]) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Data:
     """A file that holds one JSON object; ``ValueError`` where it does not."""
     try:
         if path.stat().st_size > LARGEST_JSON:

@@ -126,7 +126,7 @@ class Compared(TypedDict, total=False):
     ]
     precision: Annotated[
         Precision | None,
-        _computing("Precision of the distances with triton. Default: float32 there, else float64."),
+        _computing("Precision of the distances. Default: float64 with numba, float32 with triton."),
     ]
     time_limit: Annotated[
         float | None,

@@ -37,7 +37,7 @@ def problem(drawn, geometry, *, popularity, centrality=0.7):
     return RankedPairs.of(graph), spec, Closeness.of(graph), state
 
 
-@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all nodes", "landmarks"])
+@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all pairs", "landmarks"])
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
 @pytest.mark.parametrize("popularity", [False, True])
 def test_compiled_loops_compute_the_definition(drawn, geometry, popularity):
@@ -56,7 +56,7 @@ def test_compiled_loops_compute_the_definition(drawn, geometry, popularity):
     np.testing.assert_allclose(found.offsets, expected.offsets, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all nodes", "landmarks"])
+@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all pairs", "landmarks"])
 def test_iterations_look_at_the_same_landmarks(drawn):
     pairs, spec, closeness, state = problem(drawn, GEOMETRIES[0], popularity=True)
     other = problem(drawn, GEOMETRIES[0], popularity=True)[-1]

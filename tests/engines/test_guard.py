@@ -84,4 +84,4 @@ def test_where_chunks_end_changes_nothing():
     for losses, state in ends[1:]:
         assert np.array_equal(losses, ends[0][0])
         assert np.array_equal(state.points, ends[0][1].points)
-        assert np.array_equal(state.rows, ends[0][1].rows, equal_nan=True)
+        assert np.array_equal(state.rows, ends[0][1].rows)

@@ -96,3 +96,12 @@ def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, popula
     for state in walk(manifold, 0.3):
         nearby(state)
     assert not any(served)
+
+
+def test_a_list_that_would_hold_most_pairs_is_given_up(pairs):
+    manifold = PseudoHyperboloid(2, 2)
+    nearby = engine_of(pairs, manifold, 0.2).nearby()
+    for state in walk(manifold, 1e-6):
+        nearby(state)
+    (near,) = nearby.keywords["lists"]
+    assert near.count == -1, "it is given up"

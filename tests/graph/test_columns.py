@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -190,6 +191,25 @@ def test_years_and_ids_are_no_weights(table):
     assert taken(table(columns)) == ("source", "target", None)
 
 
+@pytest.mark.parametrize(
+    "times", [(1082040961, 1082155839), (1998, 2003), (1700000000123, 1700000000456)]
+)
+def test_times_without_a_name_are_no_weights(write, times):
+    rows = "ann bob {}\nbob cid {}\n".format(*times)
+    with pytest.warns(UserWarning, match=r"column 3 holds years or times.*--weight 3"):
+        assert taken(read_graph(write(rows))) == (0, 1, None)
+    assert read_graph(write(rows), weight=2).weights.tolist() == list(times)
+    assert taken(read_graph(write("ann bob 12\nbob cid 2003\n")))[2] == 2
+
+
+def test_numbers_written_as_text_are_said():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", value="2")
+    graph.add_edge("b", "c", value="3")
+    with pytest.warns(UserWarning, match=r"'value' of the edges holds numbers as text"):
+        assert set(Graph.from_networkx(graph).weights.tolist()) == {1.0}
+
+
 def test_where_two_may_be_the_weight_an_error_names_both(table):
     with pytest.raises(
         GraphError,
@@ -216,7 +236,7 @@ def test_positions_of_weights_are_said_where_there_are_no_names(write):
         r"--unweighted\)"
     )
     with pytest.raises(GraphError, match=said):
-        read_graph(write("ann bob 1 1082040961\nbob cid 2 1082155839\n"))
+        read_graph(write("ann bob 1 7\nbob cid 2 9\n"))
     with pytest.warns(UserWarning, match="the weight is taken to be 4"):
         assert taken(read_graph(write("ann bob x 5\nbob cid y 6\n"))) == (0, 1, 3)
 

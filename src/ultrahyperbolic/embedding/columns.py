@@ -17,6 +17,9 @@ from ..arrays import Ints
 if TYPE_CHECKING:
     import pyarrow
 
+Column = NDArray[Any]
+"""[n] numbers, or texts as objects."""
+
 _KINDS = {"double": np.float64, "int64": np.int64, "int32": np.int32}
 
 
@@ -46,7 +49,7 @@ def from_texts(values: Iterable[object], errors: str = "replace") -> pyarrow.Arr
     )
 
 
-def column(table: pyarrow.Table, name: str, *kinds: str) -> NDArray[Any]:
+def column(table: pyarrow.Table, name: str, *kinds: str) -> Column:
     """A column without gaps of one of some kinds, copied; texts are objects."""
     import pyarrow as pa
 
@@ -67,7 +70,7 @@ def column(table: pyarrow.Table, name: str, *kinds: str) -> NDArray[Any]:
     return np.concatenate(found)
 
 
-def list_column(table: pyarrow.Table, name: str, kind: str) -> tuple[Ints, NDArray[Any]]:
+def list_column(table: pyarrow.Table, name: str, kind: str) -> tuple[Ints, Column]:
     """The lengths [n] of the lists in a column, and all their values in one array."""
     import pyarrow as pa
 
@@ -80,7 +83,7 @@ def list_column(table: pyarrow.Table, name: str, kind: str) -> tuple[Ints, NDArr
     return np.diff(_numbers(lists.offsets)), _numbers(values)
 
 
-def _numbers(values: pyarrow.Array) -> NDArray[Any]:
+def _numbers(values: pyarrow.Array) -> Column:
     dtype = np.dtype(_KINDS[str(values.type)])
     begin = values.offset * dtype.itemsize
     return np.frombuffer(values.buffers()[1] or b"", dtype, len(values), begin).copy()

@@ -6,12 +6,12 @@ node the rows of all nodes that it is tied to, and the weights. Directions were 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..files import Data
 from .columns import column
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ _OF = "table"  # the key under which a record kept the sha256 of the table it wa
 _OWN = ("label", "ties", "tie_weights", "centrality", "centrality_error")
 
 
-def without_seals(record: Mapping[str, Any]) -> dict[str, Any]:
+def without_seals(record: Data) -> Data:
     """A record as it is now."""
     return {name: value for name, value in record.items() if name not in (_SEAL, _OF)}
 
 
-def description(about: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+def description(about: Data, record: Data) -> Data:
     """What a table says of itself, with its record, as today's says it."""
     if record.get(_OF, about.get(_SEAL)) != about.get(_SEAL):
         raise ValueError("run.json belongs to other points: save them again, or remove it")

@@ -10,12 +10,13 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import files
 from ..arrays import Floats, Ints
+from ..files import Data
 from ..graph import Graph
 from ..graph.attributes import free_names
 from ..graph.flow import Centrality
@@ -27,7 +28,7 @@ from .columns import column, from_numbers, from_texts, list_column
 from .record import GraphRecord, RunRecord
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow.parquet
 
     from .embedding import Embedding
 
@@ -120,7 +121,7 @@ def _is_begun(folder: Path) -> bool:
     return record.training is not None and record.stopped is None
 
 
-def _copy_for_people(folder: Path) -> dict[str, Any]:
+def _copy_for_people(folder: Path) -> Data:
     path = folder / RECORD
     return files.read_json(path) if path.exists() else {}
 
@@ -135,7 +136,7 @@ def as_table(embedding: Embedding) -> pyarrow.Table:
             "only pseudo-hyperboloids, flat space and products of them can be saved, not "
             f"{embedding.manifold}"
         )
-    texts: Sequence[Any] = embedding.ids
+    texts: Sequence[object] = embedding.ids
     is_text = all(isinstance(node, str) for node in texts)
     if not is_text:
         texts = [json.dumps(files.id_as_json(node)) for node in texts]
@@ -189,7 +190,7 @@ def _tie_columns(graph: Graph) -> dict[str, pyarrow.Array]:
     }
 
 
-def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(folder: Path) -> tuple[Data, Data]:
     """The arguments of the embedding that `save` wrote, or an earlier version, and what had been
     computed of it; to be called within `naming_damage`.
     """
@@ -207,7 +208,7 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return _read(about, table)
 
 
-def _bounded(file: Any, size: int) -> pyarrow.Table:
+def _bounded(file: pyarrow.parquet.ParquetFile, size: int) -> pyarrow.Table:
     """All of a file of ``size`` bytes, unless it unpacks to far more than such a file should.
 
     Only what was read is counted: of a damaged file, pyarrow's view of the sizes of its columns
@@ -228,10 +229,10 @@ def _bounded(file: Any, size: int) -> pyarrow.Table:
     return pa.Table.from_batches(batches, None if batches else file.schema_arrow)
 
 
-def _description(metadata: Mapping[bytes, bytes], folder: Path) -> dict[str, Any]:
+def _description(metadata: Mapping[bytes, bytes], folder: Path) -> Data:
     """What the table says of itself, as `as_table` writes it."""
     text = metadata[_ABOUT]
-    about: dict[str, Any] = json.loads(text)
+    about: Data = json.loads(text)
     if "format" not in about and _SEAL not in metadata:
         return earlier.description(about, _copy_for_people(folder))
     if metadata.get(_SEAL, b"").decode() != hashlib.sha256(text).hexdigest():
@@ -239,7 +240,7 @@ def _description(metadata: Mapping[bytes, bytes], folder: Path) -> dict[str, Any
     return about
 
 
-def _read(about: Mapping[str, Any], table: pyarrow.Table) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(about: Data, table: pyarrow.Table) -> tuple[Data, Data]:
     attributes = about["attributes"]
     if lost := set(about.get("columns", ())) - set(table.column_names):
         raise ValueError(f"the column {min(lost)} is missing")
@@ -267,7 +268,7 @@ def _read(about: Mapping[str, Any], table: pyarrow.Table) -> tuple[dict[str, Any
     if "label" in own:
         named = zip(ids, column(table, "label", "string"), strict=True)
         labels = {node: label for node, label in named if label}
-    arguments: dict[str, Any] = {
+    arguments: Data = {
         "ids": ids,
         "points": np.stack(
             [column(table, f"x{k}", "double") for k in range(geometry.ambient_dim)], axis=1
@@ -283,14 +284,14 @@ def _read(about: Mapping[str, Any], table: pyarrow.Table) -> tuple[dict[str, Any
     }
     if about["directed"] is not None:
         arguments["graph"] = _graph(about, table, arguments)
-    computed: dict[str, Any] = {"delta": delta}
+    computed: Data = {"delta": delta}
     if own.issuperset(_CENTRALITY):
         values, errors = (column(table, name, "double") for name in _CENTRALITY)
         computed["centrality"] = Centrality(values, errors)
     return arguments, computed
 
 
-def _graph(about: Mapping[str, Any], table: pyarrow.Table, arguments: Mapping[str, Any]) -> Graph:
+def _graph(about: Data, table: pyarrow.Table, arguments: Data) -> Graph:
     ids, record = NodeIds(arguments["ids"]), arguments["record"].graph or GraphRecord()
     ends, weights = _ties_of(table) if "format" in about else earlier.ties_of(table)
     directions = None

@@ -21,7 +21,6 @@ from ..objective import Closeness, RankedPairs
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
-from ..pairs.kinds import KernelSpace, Kind, kernel_space
 from ..spaces import MANIFOLD, Geometry, ManifoldField, Space
 from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
@@ -44,15 +43,8 @@ Keep = Literal["best", "last"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
-# What compiled engines train with; the reference engine knows all.
-COMPILED_OPTIMIZERS: tuple[Optimizer, ...] = ("descent", "gradient")
-COMPILED_KINDS = {
-    Kind.GEODESIC,
-    Kind.CONE_RULE,
-    Kind.SMOOTHED,
-    Kind.FLAT_SQUARED,
-    Kind.FLAT_SMOOTHED,
-}
+# Kernels are given the number of an optimizer.
+DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
@@ -95,7 +87,7 @@ class Schedule:
     parts: int = 1
     """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then
     counts ``parts`` times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration
-    mod parts. On a GPU cells are square.
+    mod parts. On a GPU cells are square. Small graphs are looked at whole.
     """
 
     def __post_init__(self) -> None:
@@ -393,23 +385,6 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027  # most hold none
         """Free the memory it holds elsewhere; the engine is not used after that."""
-
-
-def compiled_space(spec: RunSpec) -> KernelSpace:
-    """The space of a run as compiled engines know it; ``ValueError``, with the reason, where they
-    do not know the run.
-    """
-    if spec.optimizer not in COMPILED_OPTIMIZERS:
-        raise ValueError(
-            f"backends numba and triton do not know optimizer {spec.optimizer!r}; reference does"
-        )
-    space = kernel_space(spec.space, spec.dissimilarity)
-    if Kind(space.kind) not in COMPILED_KINDS:
-        raise ValueError(
-            f"backends numba and triton do not train with dissimilarity {spec.dissimilarity!r} "
-            "here, only reference does"
-        )
-    return space
 
 
 def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:

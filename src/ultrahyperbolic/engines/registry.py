@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..checks import check_choice, check_count
 from ..lazy import NEEDS_TORCH, installed, torch
+from ..pairs.kinds import kernel_space
 from .base import (
     BACKENDS,
     EXACT_NODES,
@@ -17,7 +18,6 @@ from .base import (
     Engine,
     Machine,
     Problem,
-    compiled_space,
 )
 from .communicator import Communicator, ProcessesError, SharedEngine, communicator
 
@@ -69,7 +69,7 @@ def engine_of(problem: Problem, machine: Machine, group: Communicator) -> Engine
     if machine.backend == "numba":
         from .numba.engine import NumbaEngine
 
-        return NumbaEngine(*problem, machine.threads, group)
+        return NumbaEngine(*problem, machine.threads, machine.precision or "float64", group)
     from .reference import ReferenceEngine
 
     return ReferenceEngine(*problem, device=machine.torch_device)
@@ -81,10 +81,9 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
     """
     if backend != "numba" and not installed("torch"):
         return f"backend {backend!r} {NEEDS_TORCH}"
-    if backend != "triton" and machine.precision == "float32":
-        return "precision 'float32' is of backend triton: the others compute in float64"
     if backend == "reference":  # which knows every manifold
-        return None
+        single = "precision 'float32' is of the backends numba and triton: the reference is float64"
+        return single if machine.precision == "float32" else None
     if backend in _COMPILED_FOR:
         if not installed(backend):
             return f"backend {backend!r} needs the {backend} package, which is not installed"
@@ -99,7 +98,7 @@ def unfit(backend: Backend, problem: Problem | None, machine: Machine) -> str | 
         return None
     try:
         for spec in problem.specs:
-            compiled_space(spec)
+            kernel_space(spec.space, spec.dissimilarity)
     except ValueError as error:
         return str(error)
     return None
@@ -140,7 +139,7 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
                 _tell(machine, reasons)
             return replace(machine, backend=backend)
         reasons.append(reason)
-    raise ValueError("; ".join(dict.fromkeys(reasons[-2:])))
+    raise ValueError(reasons[-1])
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:

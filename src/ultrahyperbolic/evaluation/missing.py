@@ -34,7 +34,10 @@ _SOME_NODES = 500  # of larger graphs the pairs of these, half of them with stro
 _HUB = 500  # a node with more ties does not make those that it ties near to each other
 _KEPT = 40_000  # pairs that a round keeps: they bound the memory
 _AT_ONCE = 1 << 20  # numbers that are computed at once: they bound the memory
-_FIRST, _WIDER = 60, 1.5  # pairs of the first step of chances; each further one is wider
+_FIRST, _WIDER = 40, 1.5  # pairs of the first step of chances; each further one is wider
+# The chances that a step can have, descending.
+_CHANCES = 1.0 / (1.0 + np.exp(np.linspace(-5.0, 14.0, 77)))
+_SAME = 0.3  # how likely two steps are to have the same chance before they are counted
 _ODDS = 10.0  # how much likelier it is that a tenth of the ties is missing than that none is
 _LISTED = 100  # up to how many suggestions the share of right ones is known
 
@@ -329,29 +332,46 @@ def _precision(sample: _Sample) -> Floats:
 
 def _steps(sample: _Sample) -> tuple[Floats, Floats]:
     """Scores [b], descending, and the chance of a tie around each, in steps that grow wider."""
-    from scipy.optimize import isotonic_regression
-
     order = np.argsort(-sample.scores, kind="stable")
     scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
-    before = np.cumsum(weights) - weights
-    which = np.floor(np.log1p(before * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER))
+    which = np.floor(
+        np.log1p((np.cumsum(weights) - weights) * (_WIDER - 1.0) / _FIRST) / math.log(_WIDER)
+    )
     _, which = np.unique(which, return_inverse=True)
-    width, ties = np.bincount(which, weights), np.bincount(which, hidden)
+    width: Floats = np.bincount(which, weights).astype(np.float64)
+    ties: Floats = np.bincount(which, hidden).astype(np.float64)
     middle = np.bincount(which, weights * scores) / width
-    # One more pair of the average chance keeps all chances above 0.
-    counted = (ties + ties.sum() / width.sum()) / (width + 1.0)
-    shares = isotonic_regression(counted, weights=width, increasing=False).x
     # If a tenth of the ties is missing, each hidden one stands for one more that counts as none: at
     # most 9 of 19 pairs are hidden ties. Where more are, few ties can be missing, and the share
     # itself is the chance.
-    at_most = np.minimum(shares, (1.0 - MISSING) / (2.0 - MISSING))
-    likelier = sum(
-        sign * (ties @ np.log(each) + (width - ties) @ np.log1p(-each))
-        for sign, each in ((1.0, shares), (-1.0, at_most))
-    )
-    doubt = 1.0 / (1.0 + _ODDS * math.exp(-min(likelier, 700.0)))
-    chances = (1.0 - doubt) * at_most / (1.0 - at_most) / (1.0 - MISSING) + doubt * shares
-    return middle, chances
+    found = (1.0 - MISSING) * _CHANCES
+    some, likely = _descending(ties, width, found / (1.0 + found))
+    none, likelier = _descending(ties, width, _CHANCES)
+    doubt = 1.0 / (1.0 + _ODDS * math.exp(min(likely - likelier, 700.0)))
+    return middle, (1.0 - doubt) * some + doubt * none
+
+
+def _descending(ties: Floats, widths: Floats, shares: Floats) -> tuple[Floats, float]:
+    """The expected chances [b] of steps, which never ascend, and how likely the counted ties are
+    (its logarithm).
+
+    ``ties`` [b] of ``widths`` [b] pairs were hidden, of which each chance of ``_CHANCES`` lets one
+    expect ``shares``.
+    """
+    n, lower = len(shares), np.arange(len(shares))[::-1, None]
+    move = _SAME * np.eye(n) + np.triu(np.full((n, n), 1.0 - _SAME), 1) / np.maximum(lower, 1)
+    move = np.log(move, out=np.full((n, n), -math.inf), where=move > 0.0)
+    fits = np.outer(ties, np.log(shares)) + np.outer(widths - ties, np.log1p(-shares))
+    before = [fits[0] - math.log(n)]
+    for fit in fits[1:]:
+        before.append(fit + np.logaddexp.reduce(before[-1][:, None] + move, axis=0))
+    chances, after = np.empty(len(fits)), np.zeros(n)
+    for k in reversed(range(len(fits))):
+        mine = before[k] + after
+        mine = np.exp(mine - mine.max())
+        chances[k] = mine @ _CHANCES / mine.sum()
+        after = np.logaddexp.reduce(move + fits[k] + after, axis=1)
+    return chances, float(np.logaddexp.reduce(before[-1]))
 
 
 def likeliest(

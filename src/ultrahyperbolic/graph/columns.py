@@ -53,7 +53,12 @@ _NO_WEIGHT = {
     "ts",
     "epoch",
     "unixtime",
+    "created",
+    "since",
+    "userid",
 }
+# Whole numbers that are years, or seconds or milliseconds since 1970 from the year 2001 on.
+_TIMES = ((1800, 2100), (10**9, 10**10), (10**12, 10**13))
 _NO_WEIGHT_ALONE = ("", "t", "time")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _QUANTITY = re.compile(
@@ -160,7 +165,7 @@ def choose_columns(
         return first, second, third
     weights = [_only(name, known, where) for name in WEIGHTS if name in known][:1]
     if not weights:
-        weights = _only_number(names, width, is_numeric, (first, second), where)
+        weights = _only_number(names, width, is_numeric, values, (first, second), where)
     third = weights[0] if weights else usual
     if third >= width or third in (first, second):
         return first, second, None
@@ -205,6 +210,7 @@ def _only_number(
     names: Sequence[object] | None,
     width: int,
     is_numeric: Callable[[int], bool],
+    values: Callable[[int], Sequence[object]],
     ends: tuple[int, int],
     where: str,
 ) -> list[int]:
@@ -214,12 +220,40 @@ def _only_number(
     is_named = names is not None and not isinstance(names[0], int)
     others = [k for k in range(width) if k not in ends and is_numeric(k)]
     found = [k for k in others if names is None or may_weigh(names[k])]
+    times = [k for k in found if _are_times(values(k))]
+    found = [k for k in found if k not in times]
     following = [k for k in found if k > min(ends)]
     chosen = following or (found if is_named else [])
     columns = [str(names[k]) if names is not None and is_named else k for k in chosen]
     if is_named or width > 3:
         check_guess(columns, where, stacklevel=6)
+    if times and not chosen:
+        column = _shown(str(names[times[0]]) if names is not None and is_named else times[0])
+        warnings.warn(
+            f"{where}: column {column} holds years or times, which are no weights, so every "
+            f"weight is 1: if they are weights, name them (weight=, --weight {column})",
+            WeightGuess,
+            stacklevel=5,
+        )
     return chosen
+
+
+def _are_times(values: Sequence[object]) -> bool:
+    """Whether different values are all whole numbers that are years, or all times since 1970.
+
+    >>> _are_times(["1998", "2003"]), _are_times([1082040961, 1082155839]), _are_times([1, 2003])
+    (True, True, False)
+    """
+    if len(values) < 2:
+        return False
+    try:
+        numbers = [float(value) for value in values if isinstance(value, str | Real)]
+    except ValueError:
+        return False
+    return any(
+        all(number.is_integer() and first <= number <= last for number in numbers)
+        for first, last in _TIMES
+    )
 
 
 def may_weigh(name: object) -> bool:
@@ -265,12 +299,15 @@ def weight_attribute(
     ``None`` for none.
     """
     kinds: dict[str, bool] = {}
+    texts: dict[str, bool] = {}  # whether all values are texts of numbers
     count = 0
     for attributes in edges:
         count += 1
         for name, value in attributes.items():
             is_number = isinstance(value, Real) and not isinstance(value, bool)
             kinds[name] = kinds.get(name, True) and (is_number or value is None)
+            is_text = isinstance(value, str) and _NUMBERS["."].fullmatch(value) is not None
+            texts[name] = texts.get(name, True) and is_text
     names = [wanted] if wanted is not None else WEIGHTS
     found = [name for word in names for name in kinds if fold_name(name) == fold_name(word)]
     if found:
@@ -279,6 +316,14 @@ def weight_attribute(
         raise no_attribute(where, wanted, kinds)
     numeric = [name for name, is_numeric in kinds.items() if is_numeric and may_weigh(name)]
     check_guess(list(map(str, numeric)), where)
+    written = [name for name, is_text in texts.items() if is_text and may_weigh(name)]
+    if written and not numeric:
+        warnings.warn(
+            f"{where}: the attribute {_shown(str(written[0]))} of the edges holds numbers as text, "
+            "so every weight is 1: make them numbers if they are the weights",
+            WeightGuess,
+            stacklevel=4,
+        )
     return numeric[0] if numeric else None
 
 

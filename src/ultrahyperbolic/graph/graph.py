@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from numbers import Integral
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -301,7 +301,7 @@ class Graph:
         cls,
         ids: Sequence[Hashable],
         ends: Sequence[tuple[int, int]],
-        held: Sequence[Mapping[str, Any]],
+        held: Sequence[Mapping[str, ArrayLike | None]],
         weight: str | Literal[False] | None,
         rules: Policies,
         *,

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from sys import maxsize
-from typing import Any, Self, SupportsIndex
+from typing import Self, SupportsIndex
 from unicodedata import normalize
 
 import numpy as np
@@ -220,7 +220,9 @@ def mixed(words: Words) -> Words:
 
 def _places(ids: NodeIds) -> Ints:
     """[n] where each id stands among all ids in order: numbers by size, all else by their bytes."""
-    keys: Sequence[Any] = ids
-    if not all(type(node) is int for node in ids):
-        keys = list(map(encode, ids))
-    return positions_in(np.array(sorted(range(len(ids)), key=keys.__getitem__), dtype=np.int64))
+    numbers = [node for node in ids if type(node) is int]
+    if len(numbers) == len(ids):
+        order = sorted(range(len(ids)), key=numbers.__getitem__)
+    else:
+        order = sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__)
+    return positions_in(np.array(order, dtype=np.int64))

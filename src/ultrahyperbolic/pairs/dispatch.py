@@ -59,7 +59,12 @@ def rows_of(
     from .numba.reducers import reduce_rows
 
     threads = options.get("threads") or usable_threads()
-    return reduce_rows(measured, np.ascontiguousarray(edges), k, bounds, count, threads)
+    return reduce_rows(measured, _writable(edges), k, bounds, count, threads)
+
+
+def _writable(pairs: Ints) -> Ints:
+    """Pairs of one type, for which the pass is compiled once: read-only arrays have another."""
+    return np.require(pairs, np.int64, ["C", "W"])
 
 
 def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[PassOptions]) -> Floats:
@@ -70,7 +75,7 @@ def lengths_of(points: Points, space: Space, pairs: Ints, **options: Unpack[Pass
         return reference.measure_pairs(measured, pairs)
     from .numba.reducers import measure_pairs
 
-    return np.asarray(measure_pairs(measured, np.ascontiguousarray(pairs)))
+    return np.asarray(measure_pairs(measured, _writable(pairs)))
 
 
 def measured_from(

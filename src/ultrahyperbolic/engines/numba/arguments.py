@@ -10,30 +10,35 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...objective import Closeness
 
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would
+# cost more.
+SMALL_NODES = 96
+
 
 class Run(NamedTuple):
     """The arrays of one run; points are [d, n], coordinate after coordinate."""
 
     points: Floats
+    pair_points: NDArray[np.floating]
+    """The points in the precision of pairs."""
+    free: Floats
     best: Floats
     record: Floats
     gradient: Floats
-    """[d, n] Euclidean, in the points; where nodes have biases [d + 1, n], the last row in these.
+    """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in
+    these.
     """
     scratch: Floats
-    """[6, m]"""
-    biases: Floats
-    """[n] a_i of each node, where they are learnt: pairs are compared by d_ij - a_i - a_j. An array
-    of length 0 where they are not.
-    """
-    best_biases: Floats
+    """[6, m], for a small graph [6, 2m] or more, and for all pairs."""
+    offsets: Floats
+    """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j; else [0]."""
+    best_offsets: Floats
 
 
 class Rules(NamedTuple):
     """What decides about the steps of a run, besides its schedule."""
 
-    projections: int
-    """2 for moves along -χ, 1 for moves along -Df."""
+    optimizer: int
     drop_below: float
     drop_factor: float
     settled: int
@@ -51,10 +56,14 @@ class Edges(NamedTuple):
     """[m, 2], from the weakest capacity class to the strongest."""
     weaker: NDArray[np.int64]
     """[m] where the class of the edge begins."""
-    starts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     """[n + 1] where the neighbours of each node begin."""
     neighbors: NDArray[np.int64]
     """[m] the neighbours j > i of each node i, ascending."""
+    positions: NDArray[np.int64] | None
+    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; None for a large
+    one.
+    """
     closeness: Closeness
     """What sums of distances are held to."""
     heights: Floats | None
@@ -78,6 +87,8 @@ class Moment(NamedTuple):
 class Prepared(NamedTuple):
     """What all slabs of a pass share."""
 
+    hot: bool
+    """Whether exp(-d/τ) itself is the table."""
     slack: float
     """By how much what sums are relative to may exceed the least dissimilarity; 0 where that is
     asked for.

@@ -12,30 +12,38 @@ from functools import partial
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...objective import Closeness
 from ...pairs import usable_threads
+from ...pairs.kinds import kernel_space
+from ...pairs.numba.portable import entry
 from ..base import (
     DONE_AT,
     EXACT_NODES,
     FIELDS,
+    LONGEST,
+    OF_NODES,
+    OPTIMIZERS,
+    SHORTEST,
     BatchState,
     Engine,
     Evaluation,
+    Precision,
     RunSpec,
-    compiled_space,
 )
 from ..communicator import Communicator
-from . import streaming
-from .arguments import Edges, Moment, Prepared, Rules, Run
-from .iterate import ADVANCE, FINISH, OBJECTIVE, PREPARE, SLAB, perform
-from .near import NearPairs, most_entries
+from . import iterate, streaming
+from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
+from .loss import closeness_term, loss_and_gradient
+from .near import NearPairs
+from .streaming import prepare, slab
 
-# Stand in for what a step of an iteration does not look at.
-NOWHEN = Moment(0.0, 0.0, 0.0, 0.0, 1, 0)
-UNPREPARED = Prepared(0.0, 0.0, 0, 0, 0)
-NO_SCHEDULE, NO_LOSSES = np.empty((4, 0)), np.empty(0)
+# The steps of an iteration whose slabs are on threads.
+_prepare, _slab, _loss_and_gradient, _closeness_term, _finish = map(
+    entry, (prepare, slab, loss_and_gradient, closeness_term, iterate.finish)
+)
 
 Mapper = Callable[..., Iterable[object]]
 
@@ -48,21 +56,30 @@ class NumbaEngine(Engine):
 
     threads: int | None = None
     """Default: all."""
+    precision: Precision = "float64"
+    """Of the pass over the pairs; points, edges and the loss are always float64."""
     communicator: Communicator = field(default_factory=Communicator)
     """Of several processes each computes some slabs of a pass."""
     name: str = field(default="numba", kw_only=True)
 
     def __post_init__(self) -> None:
         self._threads = self.threads or usable_threads()
+        n, positions, scratch = self.pairs.n_nodes, None, self.pairs.n_edges
+        closeness = self.closeness or Closeness.none(n)
+        if n <= SMALL_NODES:
+            i, j = np.sort(self.pairs.edges, axis=1).T
+            positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
+            scratch = max(2 * scratch, n * (n - 1) // 2)
         self._edges = Edges(
             self.pairs.edges,
             self.pairs.weaker,
             *self.pairs.neighbors,
-            self.closeness or Closeness.none(self.pairs.n_nodes),
+            positions,
+            closeness,
             self.pairs.heights,
             self.pairs.silent,
         )
-        self._runs = [CompiledRun(self, spec) for spec in self.specs]
+        self._runs = [CompiledRun(self, spec, scratch) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -85,7 +102,7 @@ class NumbaEngine(Engine):
     def _alone(self) -> bool:
         """Whether a thread computes a run by itself."""
         few = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
-        return few and self.communicator.size == 1
+        return few and (self.communicator.size == 1 or self._edges.positions is not None)
 
     @contextmanager
     def _mappers(self) -> Iterator[tuple[Mapper, Mapper]]:
@@ -110,33 +127,42 @@ class NumbaEngine(Engine):
         n = self.pairs.n_nodes
         # A list covers all pairs, so an evaluation that looks at one part of them has none.
         lists = [
-            NearPairs(run.width, n) if run.looks == 1 and most_entries(n) else None
-            for run in self._runs
+            NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 else None for r in self._runs
         ]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
-        evaluated = Evaluation.zeros(state)
+        found = Evaluation.zeros(state)
 
         def look(number: int) -> None:
             run = self._runs[number]
             run.read_from(state, number)
-            now = run.moment(state.iteration, run.looks)
-            evaluated.loss[number], evaluated.longest[number], evaluated.shortest[number] = (
-                self._evaluated(run, now, over_slabs, lists[number])
-            )
-            evaluated.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
-            if len(run.arrays.biases):
-                evaluated.offsets[number] = run.arrays.gradient[run.width]
+            if self._edges.positions is None:
+                values = self._loss(
+                    run, run.moment(state.iteration, run.looks), over_slabs, lists[number]
+                )
+            else:
+                loss, record = np.empty(1), run.arrays.record
+                self._advance_alone(run, loss, state.iteration, moves=False)
+                values = loss[0], record[LONGEST], record[SHORTEST]
+            found.loss[number], found.longest[number], found.shortest[number] = values
+            found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
+            if len(run.arrays.offsets):
+                found.offsets[number] = run.arrays.gradient[run.width]
 
         with self._mappers() as (over_runs, over_slabs):
             list(over_runs(look, range(len(self._runs))))
-        return evaluated
+        return found
 
-    def _advance_alone(self, run: CompiledRun, losses: Floats, first: int) -> None:
+    def _advance_alone(
+        self, run: CompiledRun, losses: Floats, first: int, *, moves: bool = True
+    ) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
-        self._perform(ADVANCE, run, run.rules.parts, first, schedule=window, losses=losses)
+        work = run.work_of(run.rules.parts)
+        iterate.advance(
+            run.arrays, run.space, run.rules, window, first, losses, self._edges, work, moves
+        )
 
     def _advance_together(
         self, run: CompiledRun, losses: Floats, first: int, mapper: Mapper
@@ -146,65 +172,41 @@ class NumbaEngine(Engine):
             if run.arrays.record[DONE_AT] >= 0:
                 return
             now = run.moment(first + index, run.rules.parts)
-            evaluated = self._evaluated(run, now, mapper, iteration=first + index)
-            losses[index] = evaluated[0]
-            self._perform(FINISH, run, now.parts, first + index, now=now, evaluated=evaluated)
+            found = self._loss(run, now, mapper, iteration=first + index)
+            losses[index] = found[0]
+            _finish(run.arrays, run.space, run.rules, now, first + index, found)
 
-    def _evaluated(
+    def _loss(
         self,
         run: CompiledRun,
         now: Moment,
         mapper: Mapper,
         near: NearPairs | None = None,
-        iteration: int = -1,
+        iteration: int | None = None,
     ) -> tuple[float, float, float]:
-        """The objective, the longest edge and the nearest other pair; gradients in the arrays.
-        Iteration -1 is an evaluation.
+        """The loss, the longest edge and the nearest other pair; gradients in the arrays. No
+        iteration: evaluate.
         """
         work = run.work_of(now.parts)
-        do = partial(self._perform, run=run, parts=now.parts, now=now)
-        prepared, _ = do(PREPARE)
-        given = run.arrays, run.space, now
-        if near is None or not near.look(*given, prepared, self._edges, work):
-            each = partial(do, SLAB, prepared=prepared)
-            list(mapper(lambda s: each(s=s), self.communicator.owned(len(work.sums))))
+        prepared: Prepared = _prepare(
+            run.arrays, run.space, now, self.stop_when_ordered, self._edges, work
+        )
+        shared = (run.arrays, run.space, now, prepared, self._edges, work)
+        slabs = self.communicator.owned(len(work.sums))
+        each = partial(_slab, run.arrays.offsets, self._edges.heights, *shared)
+        if near is None or not near.look(run.arrays, run.space, now, prepared, self._edges, work):
+            list(mapper(each, slabs))
             if self.communicator.size > 1:
                 exchange_slabs(self.communicator, work)
             if near is not None:
-                near.collect(*given, self._edges, work)
-        return do(OBJECTIVE, iteration=iteration, prepared=prepared)[1]
-
-    def _perform(
-        self,
-        what: int,
-        run: CompiledRun,
-        parts: int,
-        iteration: int = -1,
-        *,
-        now: Moment = NOWHEN,
-        prepared: Prepared = UNPREPARED,
-        s: int = 0,
-        evaluated: tuple[float, float, float] = (0.0, 0.0, 0.0),
-        schedule: Floats = NO_SCHEDULE,
-        losses: Floats = NO_LOSSES,
-    ) -> tuple[Prepared, tuple[float, float, float]]:
-        """`perform` for a run of this engine; what a step does not look at has a default."""
-        prepared, evaluated = perform(
-            what,
-            run.arrays,
-            run.space,
-            run.rules,
-            self._edges,
-            run.work_of(parts),
-            iteration,
-            now,
-            prepared,
-            s,
-            evaluated,
-            schedule,
-            losses,
+                near.collect(*shared)
+        loss, longest, shortest = _loss_and_gradient(*shared)
+        number = -1 if iteration is None else iteration
+        return (
+            loss + _closeness_term(*shared[:4], self._edges.closeness, run.rules, work, number),
+            longest,
+            shortest,
         )
-        return prepared, evaluated
 
 
 def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
@@ -223,38 +225,42 @@ def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> Non
 class CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
-    def __init__(self, engine: NumbaEngine, spec: RunSpec) -> None:
+    def __init__(self, engine: NumbaEngine, spec: RunSpec, scratch: int) -> None:
         n = engine.pairs.n_nodes
-        self.space, self.schedule = compiled_space(spec), spec.schedule.rows
+        # Of a small graph all is computed in double precision, whatever was asked for.
+        dtype = np.float64 if n <= SMALL_NODES else np.dtype(engine.precision).type
+        self.space, self.schedule = kernel_space(spec.space, spec.dissimilarity), spec.schedule.rows
         self.rules = Rules(
-            2 if spec.optimizer == "descent" else 1,
+            OPTIMIZERS.index(spec.optimizer),
             float(spec.schedule.drop_below),
             float(spec.schedule.drop_factor),
             spec.settled,
             engine.best_every,
             engine.stop_when_ordered,
-            spec.schedule.parts,
+            spec.schedule.parts if n > SMALL_NODES else 1,
             spec.centrality,
         )
-        # How many parts the pairs have of which an evaluation looks at one.
+        # What an evaluation looks at.
         self.looks = self.rules.parts if n > EXACT_NODES else 1
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same
         # run alone.
         self.width = spec.space.ambient_dim
-        # A bias is one coordinate more of what gradients are in.
+        # An offset is one coordinate more of what gradients are in.
         slopes = self.width + spec.popularity
-        self.work = streaming.workspace(n, self.width, slopes)
+        self.work = streaming.workspace(n, self.width, dtype, slopes)
         self.slabs = len(self.work.sums)
         self._for_samples = streaming.for_samples(self.work)
-        self.arrays = Run(
-            points=np.empty((self.width, n)),
-            best=np.empty((self.width, n)),
-            record=np.empty(len(FIELDS)),
-            gradient=np.empty((slopes, n)),
-            scratch=np.empty((6, engine.pairs.n_edges)),
-            biases=np.zeros(n if spec.popularity else 0),
-            best_biases=np.zeros(n if spec.popularity else 0),
+        if n <= SMALL_NODES:
+            self.work = self.work._replace(tiles=None)
+        points, free, best = (np.empty((self.width, n)) for _ in range(3))
+        offsets, kept = (np.zeros(n if spec.popularity else 0) for _ in range(2))
+        pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
+        record, gradient, room = (
+            np.empty(len(FIELDS)),
+            np.empty((slopes, n)),
+            np.empty((6, scratch)),
         )
+        self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over one of ``parts`` parts of the pairs is done."""
@@ -265,22 +271,19 @@ class CompiledRun:
         tau, epsilon, step, max_step = self.schedule[:, iteration].tolist()
         return Moment(tau, epsilon, step, max_step, parts, iteration % parts)
 
-    def _arrays(self, state: BatchState, number: int) -> list[tuple[Floats, Floats]]:
+    def _arrays(self, state: BatchState, number: int) -> Iterator[tuple[Floats, Floats]]:
         """What is kept of this run, here and in a batch."""
-        kept = [
-            (self.arrays.record, state.rows[number]),
-            (self.arrays.points, state.points[number, :, : self.width].T),
-            (self.arrays.best, state.best[number, :, : self.width].T),
-        ]
-        if len(self.arrays.biases):
-            kept.append((self.arrays.biases, state.offsets[number]))
-            kept.append((self.arrays.best_biases, state.best_offsets[number]))
-        return kept
+        for name in OF_NODES:
+            mine, theirs = getattr(self.arrays, name), getattr(state, name)[number]
+            if len(mine):
+                yield mine, theirs[:, : self.width].T if theirs.ndim == 2 else theirs
+        yield self.arrays.record, state.rows[number]
 
     def read_from(self, state: BatchState, number: int) -> None:
         """Take this run's points and record from a batch."""
         for mine, theirs in self._arrays(state, number):
             mine[:] = theirs
+        self.arrays.pair_points[:] = self.arrays.points
 
     def write_to(self, state: BatchState, number: int) -> None:
         """Put them back."""

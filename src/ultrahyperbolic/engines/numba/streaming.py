@@ -5,7 +5,7 @@ Pairs are cut into slabs of rows, fixed by the number of nodes alone. Slabs own 
 are added up in order: the same bits for any number of threads. Within a slab four rows meet a tile
 of 256 columns at a time. Pairs whose weight would vanish in the sum are found by comparing w with
 two bounds. A tile with few others is finished pair by pair, one with many by tables, without
-branches.
+branches. Where no pair vanishes, exp(-d/τ) itself is the table ("hot").
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...pairs.numba.functions import (
+    BROKEN,
     CUT,
     DEGREE,
     FLAT_SMOOTHED,
@@ -48,17 +49,18 @@ from ...pairs.numba.portable import (
     subtract,
     total,
     vectorized,
+    widen,
 )
 from ..base import CELL
-from .arguments import Prepared
-from .biases import (
-    add_to_bias,
+from .arguments import SMALL_NODES, Prepared
+from .offsets import (
+    add_offset,
     both_ways,
     count_both_ways,
     spring_of,
     stretch_tile,
     stretched,
-    subtract_from_tile,
+    take_off_tile,
 )
 
 ROWS = CELL[0]
@@ -67,19 +69,19 @@ TILE = 256
 # more than they save.
 FEW = 8
 # From this share of a tile's pairs on, leaving out the others costs more than evaluating them.
-_DENSE = 0.75
+_MOST = 0.75
 # A pass over all pairs has this many times the slabs of a sample, where adding up their gradients
 # would show.
 _FEWER_SLABS = 4
-# A sample leaves out pairs whose weight is below exp(-30) of that of its nearest pair: its own
-# noise is far larger.
+# What a sample leaves out is told from nothing by no more than this: exp(-30) of its nearest pair.
 _SAMPLE_CUT = 30.0
 # Graphs below this size are one slab: starting threads would cost more than they save.
 _ONE_SLAB_NODES = 768
-# A table that changes with ε pays off from this many pairs on.
+# A table that changes with τ or ε pays off from this many pairs on.
 _TABLE_PAIRS = 50_000
-# w of a tie: beyond every bound, and a number.
-FAR = 1e300
+# exp(-d/τ) is interpolated to 1e-12 while d changes by less than 2τ between |w| and e·|w|, and the
+# nearest pair of a few is nearer than 8τ.
+_HOT_RATE, _HOT_NEAREST = 2.0, 8.0
 # Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than
 # this, in units of τ.
 _SLACK = 8.0
@@ -95,26 +97,32 @@ class Workspace(NamedTuple):
 
     slabs: NDArray[np.int64]
     """[S + 1] the first row of each slab."""
-    gradients: Floats
+    gradients: NDArray[np.floating]
     """[S, d, n]"""
     sums: Floats
     """[S, 2] least dissimilarity and Σ exp(-(d - least)/τ) of each slab."""
-    tiles: Floats
+    tiles: NDArray[np.floating] | None
     """[S, 4, ROWS · TILE] scratch"""
+    wide: Floats | None
+    """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which
+    would lose digits.
+    """
     table: Floats
     """[segments, 2·(DEGREE + 1)]"""
     made_of: Floats
-    """[5] what the table was last made of."""
-    nodes: Floats
-    """[2, DEGREE + 1] scratch of making it."""
+    """[6] what the table was last made of."""
     factors: Floats
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
+    cut: Floats
+    """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
     states: Floats
     """[S, _APART] what each slab has come to."""
     cursors: NDArray[np.int64]
     """[S, _APART] scratch: which neighbour of each row comes next."""
     positions: NDArray[np.int64]
     """[S, pairs of a cell] scratch: those that count."""
+    nodes: Floats
+    """[6, SMALL_NODES] scratch"""
 
 
 def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
@@ -128,36 +136,36 @@ def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
     return rows
 
 
-def workspace(n: int, d: int, slopes: int | None = None) -> Workspace:
-    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d)."""
+def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = None) -> Workspace:
+    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d); pairs
+    are ``dtype``.
+    """
     slabs = slabs_of(n)
     count = len(slabs) - 1
     octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
     return Workspace(
         slabs,
-        np.zeros((count, slopes or d, n)),
+        np.zeros((count, slopes or d, n), dtype),
         np.zeros((count, 2)),
-        np.zeros((count, 4, ROWS * TILE)),
+        np.zeros((count, 4, ROWS * TILE), dtype),
+        None if dtype is np.float64 else np.zeros((count, ROWS * TILE)),
         np.zeros((octaves * SEGMENTS, 2 * (DEGREE + 1))),
-        np.full(5, np.nan),
-        np.zeros((2, DEGREE + 1)),
+        np.full(6, np.nan),
         np.zeros(d),
+        np.array([CUT]),
         np.zeros((count, _APART)),
         np.zeros((count, _APART), np.int64),
         np.zeros((count, ROWS * CELL[1]), np.int64),
+        np.zeros((6, SMALL_NODES)),
     )
 
 
 def for_samples(work: Workspace) -> Workspace:
     """The same room for passes over a part of the pairs."""
     slabs = slabs_of(work.gradients.shape[2], sample=True)
-    count = len(slabs) - 1
-    return work._replace(
-        slabs=slabs,
-        gradients=work.gradients[:count],
-        sums=work.sums[:count],
-        tiles=work.tiles[:count],
-    )
+    rooms = {name: getattr(work, name) for name in ("gradients", "sums", "tiles", "wide")}
+    fewer = {name: room[: len(slabs) - 1] for name, room in rooms.items() if room is not None}
+    return work._replace(slabs=slabs, **fewer)
 
 
 @vectorized
@@ -193,6 +201,12 @@ def half_chords(points, factors, time, i, start, count, w, at):
             k += 1
 
 
+@vectorized
+def _narrow(wide, count, w):
+    for j in range(count):
+        w[j] = wide[j]
+
+
 @inner
 def copy(source, target):
     """One matrix into another. (With ``target[:] =`` a message about shapes takes longer to compile
@@ -201,6 +215,19 @@ def copy(source, target):
     for k in range(len(source)):
         for i in range(source.shape[1]):
             target[k, i] = source[k, i]
+
+
+@inner
+def chords(points, factors, time, i, rows, start, count, wide, s, w):
+    """w of a tile of slab ``s``, by way of ``wide`` where there is that."""
+    if wide is None:
+        for r in range(rows):
+            half_chords(points, factors, time, i + r, start, count, w, r * count)
+    else:
+        exact = wide[s]
+        for r in range(rows):
+            half_chords(points, factors, time, i + r, start, count, exact, r * count)
+        _narrow(exact, rows * count, w)
 
 
 @inner
@@ -225,10 +252,16 @@ def half_chord(points, factors, time, i, j):
 @vectorized
 def count_between(w, count, low, high):
     """How many w[:count] lie between two bounds."""
-    between = 0
+    found = 0
     for j in range(count):
-        between += (w[j] >= low) & (w[j] <= high)
-    return between
+        found += (w[j] >= low) & (w[j] <= high)
+    return found
+
+
+@inner
+def far(w):
+    """What stands for w of an edge: beyond every bound, and a number in both precisions."""
+    return 1e300 if w.itemsize == 8 else 1e37
 
 
 @inner
@@ -241,7 +274,7 @@ def nearest_of(w, count, space, epsilon):
         else:
             below = max(below, w[j])
     nearest = np.inf
-    if above < FAR:
+    if above < far(w):
         nearest = dissimilarity(above, space.kind, space.radius, epsilon)[0]
     if below > -np.inf:
         nearest = min(nearest, dissimilarity(below, space.kind, space.radius, epsilon)[0])
@@ -252,13 +285,12 @@ def nearest_of(w, count, space, epsilon):
 def sum_of(weights, count):
     """Σ weights[:count]."""
     even = odd = splat(0.0)
-    remainder, whole = 0.0, count - count % (2 * WIDTH)
+    rest, whole = 0.0, count - count % (2 * WIDTH)
     for j in range(0, whole, 2 * WIDTH):
-        even = add(even, load(weights, j))
-        odd = add(odd, load(weights, j + WIDTH))
+        even, odd = add(even, widen(load(weights, j))), add(odd, widen(load(weights, j + WIDTH)))
     for j in range(whole, count):
-        remainder += weights[j]
-    return total(add(even, odd)) + remainder
+        rest += weights[j]
+    return total(add(even, odd)) + rest
 
 
 @vectorized
@@ -271,17 +303,35 @@ def weigh_pulls(weights, pull, count):
 
 @inner
 def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
-    """Dissimilarities and slopes at w[:count]; ``masked`` ones get any number."""
-    _, reach, above, below, kind = prepared
+    """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked``
+    ones get any number.
+    """
+    hot, _, reach, above, below, kind = prepared
     lowest = lowest_octave(kind)
     if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
         start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
-            if size < start or (size >= reach and size < FAR):
-                values[j], slopes[j] = dissimilarity(w[j], kind, space.radius, now.epsilon)
+            if (
+                size < start
+                or (size >= reach and size < far(w))
+                or (kind == BROKEN and w[j] <= -0.5)
+            ):
+                value, slope = dissimilarity(w[j], kind, space.radius, now.epsilon)
+                if hot:
+                    value = exp(-value / now.tau)
+                    slope *= value
+                values[j], slopes[j] = value, slope
     if kind != space.kind:
         smooth(values, slopes, count, now.epsilon, space.time == 0)
+
+
+@inner
+def without_exponentials(space, prepared):
+    """For what a hot pass does not evaluate: its table holds exponentials, and nothing is read from
+    it.
+    """
+    return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
 @vectorized
@@ -291,52 +341,54 @@ def push(points, i, start, count, pull, gradient):
     """
     whole = count - count % WIDTH
     for k in range(len(points)):
-        row, slopes = points[k], gradient[k]
-        columns, column_slopes = row[start:], slopes[start:]
-        x0, x1, x2, x3 = row[i], row[i + 1], row[i + 2], row[i + 3]
+        x0, x1, x2, x3 = points[k, i], points[k, i + 1], points[k, i + 2], points[k, i + 3]
         a0, a1, a2, a3 = splat(x0), splat(x1), splat(x2), splat(x3)
-        r0 = r1 = r2 = r3 = 0.0
-        s0 = s1 = s2 = s3 = splat(0.0)
+        r0 = r1 = r2 = r3 = x0 - x0
+        s0 = s1 = s2 = s3 = splat(r0)
         for j in range(0, whole, WIDTH):
-            y = load(columns, j)
+            y = load(points, (k, start + j))
             # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are
             # subtracted below.
             t0, t1, t2, t3 = subtract(y, a0), subtract(y, a1), subtract(y, a2), subtract(y, a3)
-            c0, c1 = load(pull, j), load(pull, count + j)
-            c2, c3 = load(pull, 2 * count + j), load(pull, 3 * count + j)
+            c0, c1, c2, c3 = (
+                load(pull, j),
+                load(pull, count + j),
+                load(pull, 2 * count + j),
+                load(pull, 3 * count + j),
+            )
             s0, s1, s2, s3 = fma(c0, t0, s0), fma(c1, t1, s1), fma(c2, t2, s2), fma(c3, t3, s3)
-            added = fma(c2, t2, fma(c3, t3, load(column_slopes, j)))
-            store(column_slopes, j, fma(c0, t0, fma(c1, t1, added)))
+            added = fma(c2, t2, fma(c3, t3, load(gradient, (k, start + j))))
+            store(gradient, (k, start + j), fma(c0, t0, fma(c1, t1, added)))
         for j in range(whole, count):
-            y = columns[j]
+            y, column = points[k, start + j], gradient[k, start + j]
             u0, u1, u2, u3 = y - x0, y - x1, y - x2, y - x3
             p0, p1, p2, p3 = pull[j], pull[count + j], pull[2 * count + j], pull[3 * count + j]
             r0, r1, r2, r3 = fma(p0, u0, r0), fma(p1, u1, r1), fma(p2, u2, r2), fma(p3, u3, r3)
-            added = fma(p2, u2, fma(p3, u3, column_slopes[j]))
-            column_slopes[j] = fma(p0, u0, fma(p1, u1, added))
-        slopes[i] -= total(s0) + r0
-        slopes[i + 1] -= total(s1) + r1
-        slopes[i + 2] -= total(s2) + r2
-        slopes[i + 3] -= total(s3) + r3
+            gradient[k, start + j] = fma(p0, u0, fma(p1, u1, fma(p2, u2, fma(p3, u3, column))))
+        gradient[k, i] -= total(s0) + r0
+        gradient[k, i + 1] -= total(s1) + r1
+        gradient[k, i + 2] -= total(s2) + r2
+        gradient[k, i + 3] -= total(s3) + r3
 
 
 @vectorized
-def push_row(points, i, pull, gradient):
-    """Add pull·(x_i - x_j) to the gradient of node i, and take it from that of every node j."""
-    n = points.shape[1]
-    whole = n - n % WIDTH
+def push_row(points, i, start, count, pull, at, gradient):
+    """Add pull[at:]·(x_i - x_j) to the gradient of i, and take it from that of ``count`` nodes from
+    ``start`` on.
+    """
+    whole = count - count % WIDTH
     for k in range(len(points)):
-        x, row, slopes = points[k, i], points[k], gradient[k]
-        xs, sums, remainder = splat(x), splat(0.0), 0.0
+        x, rest = points[k, i], points[k, i] * 0
+        own, sums = splat(x), splat(rest)
         for j in range(0, whole, WIDTH):
-            t, c = subtract(load(row, j), xs), load(pull, j)
+            t, c = subtract(load(points, (k, start + j)), own), load(pull, at + j)
             sums = fma(c, t, sums)
-            store(slopes, j, fma(c, t, load(slopes, j)))
-        for j in range(whole, n):
-            t, c = row[j] - x, pull[j]
-            remainder = fma(c, t, remainder)
-            slopes[j] = fma(c, t, slopes[j])
-        slopes[i] -= total(sums) + remainder
+            store(gradient, (k, start + j), fma(c, t, load(gradient, (k, start + j))))
+        for j in range(whole, count):
+            u, p = points[k, start + j] - x, pull[at + j]
+            rest = fma(p, u, rest)
+            gradient[k, start + j] = fma(p, u, gradient[k, start + j])
+        gradient[k, i] -= total(sums) + rest
 
 
 @vectorized
@@ -354,6 +406,13 @@ def _greatest(values, count):
     for j in range(count):
         greatest = values[j] if values[j] > greatest else greatest
     return greatest
+
+
+@vectorized
+def weigh(slopes, weights, count, factor):
+    """Multiply the weights by slopes and a factor."""
+    for j in range(count):
+        weights[j] *= factor * slopes[j]
 
 
 @inner
@@ -396,7 +455,7 @@ def kind_of_table(kind, n):
 
 
 @inner
-def mask(array, value, i, rows, start, count, cursor, starts, neighbors):
+def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of
     neighbours; how many.
     """
@@ -407,7 +466,7 @@ def mask(array, value, i, rows, start, count, cursor, starts, neighbors):
             array[shift + j] = value
             masked += 1
         edge = cursor[r] - 1
-        while edge >= starts[i + r] and neighbors[edge] >= start:
+        while edge >= offsets[i + r] and neighbors[edge] >= start:
             array[shift + neighbors[edge]] = value
             masked += 1
             edge -= 1
@@ -440,99 +499,136 @@ def _set_bounds(state, space, now, cut, slack):
 
 
 @inner
-def _bound_tile(biases, state, space, now, cut, i, rows, start, count):
-    """With biases w alone does not tell whether a pair counts, but bounds wider by the largest of a
-    tile do.
+def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
+    """With offsets w alone does not tell whether a pair counts, but bounds wider by the largest of
+    a tile do.
     """
-    state[LOW], state[HIGH] = -np.inf, 0.5 * FAR
+    state[LOW], state[HIGH] = -np.inf, 0.5 * far(w)
     if state[LEAST] < np.inf:
         limit = (
             state[LEAST]
             + cut * now.tau
-            + _greatest(biases[i:], rows)
-            + _greatest(biases[start:], count)
+            + _greatest(offsets[i:], rows)
+            + _greatest(offsets[start:], count)
         )
         state[LOW], state[HIGH] = 1.0, -1.0
         if limit >= 0.0:
             low, high = bounds(limit, space.kind, space.radius, now.epsilon)
-            state[LOW], state[HIGH] = low, min(high, 0.5 * FAR)
+            state[LOW], state[HIGH] = low, min(high, 0.5 * far(w))
 
 
 @inner
-def _add_few(run, heights, space, now, prepared, work, s, cut, i, rows, start, count):
+def _add_few(
+    offsets,
+    heights,
+    run,
+    space,
+    now,
+    prepared,
+    work,
+    state,
+    w,
+    i,
+    rows,
+    start,
+    count,
+    gradient,
+    first,
+):
     """Add the pairs of a tile that count, one by one."""
-    points, biases, state, gradient = run.points, run.biases, work.states[s], work.gradients[s]
-    w, limit, spring = work.tiles[s, 0], cut * now.tau, spring_of(heights, run.record)
+    exact, points, factors, limit = run.points, run.pair_points, work.factors, work.cut[0] * now.tau
+    spring = spring_of(heights, run.record)
     for r in range(rows):
         for j in range(count):
             if w[r * count + j] >= state[LOW] and w[r * count + j] <= state[HIGH]:
-                chord = half_chord(points, work.factors, space.time, i + r, start + j)
+                chord = half_chord(exact, factors, space.time, i + r, start + j)
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
-                if len(biases) > 0:
-                    value -= biases[i + r] + biases[start + j]
+                if len(offsets) > 0:
+                    value -= offsets[i + r] + offsets[start + j]
                     value += stretched(heights, spring, i + r, start + j)
                     if not value <= state[LEAST] + limit:
                         continue
-                    _come_nearer(value, now, prepared, state, gradient, work.slabs[s])
+                    _come_nearer(value, now, prepared, state, gradient, first)
                 weight = exp((state[LEAST] - value) / now.tau) * both_ways(
                     heights, spring, now.tau, i + r, start + j
                 )
                 state[TOTAL] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
-                add_to_bias(biases, gradient, i + r, weight)
-                add_to_bias(biases, gradient, start + j, weight)
+                add_offset(offsets, gradient, i + r, weight)
+                add_offset(offsets, gradient, start + j, weight)
 
 
 @vectorized
 def _squeeze(w, size, low, high, positions):
     """Move the w between two bounds to the front, and write where they were; how many there are."""
-    kept = 0
+    found = 0
     for j in range(size):
         x = w[j]
-        w[kept], positions[kept] = x, j
-        kept += (x >= low) & (x <= high)
-    return kept
+        w[found], positions[found] = x, j
+        found += (x >= low) & (x <= high)
+    return found
 
 
 @inner
-def _add_sample(run, heights, space, now, prepared, work, s, i, rows, start, count):
+def _add_sample(
+    popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count
+):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
-    points, biases, state, gradient = run.points, run.biases, work.states[s], work.gradients[s]
-    tiles, positions = work.tiles[s], work.positions[s]
+    points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     size, spring = rows * count, spring_of(heights, run.record)
-    kept = _squeeze(w, size, state[LOW], state[HIGH], positions)
-    few = kept * FEW < size or rows < ROWS
-    # Where points are far out, the difference of squares has lost digits.
-    if few and space.time == 1:
-        for k in range(kept):
+    found = _squeeze(w, size, state[LOW], state[HIGH], positions)
+    few = found * FEW < size or rows < ROWS
+    if (
+        few and space.time == 1
+    ):  # where points are far out, the difference of squares has lost digits
+        for k in range(found):
+            w[k] = half_chord(
+                run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count
+            )
+    evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
+    if len(popularity) > 0:
+        for k in range(found):
             first, second = i + positions[k] // count, start + positions[k] % count
-            w[k] = half_chord(points, work.factors, 1, first, second)
-    evaluate(w, kept, space, now, prepared, work.table, 0, values, slopes)
-    if len(biases) > 0:
-        for k in range(kept):
-            first, second = i + positions[k] // count, start + positions[k] % count
-            values[k] -= biases[first] + biases[second]
+            values[k] -= popularity[first] + popularity[second]
             values[k] += stretched(heights, spring, first, second)
-        _come_nearer(smallest(values, kept), now, prepared, state, gradient, work.slabs[s])
-    exponentials(values, kept, state[LEAST], 1.0 / now.tau, weights)
-    if len(biases) > 0:
-        for k in range(kept):
+        _come_nearer(smallest(values, found), now, prepared, state, gradient, work.slabs[s])
+    exponentials(values, found, state[LEAST], 1.0 / now.tau, weights)
+    if len(popularity) > 0:
+        for k in range(found):
             first, second = i + positions[k] // count, start + positions[k] % count
             weights[k] *= both_ways(heights, spring, now.tau, first, second)
-            add_to_bias(biases, gradient, first, weights[k])
-            add_to_bias(biases, gradient, second, weights[k])
-    state[TOTAL] += weigh_pulls(weights, slopes, kept)
+            add_offset(popularity, gradient, first, weights[k])
+            add_offset(popularity, gradient, second, weights[k])
+    state[TOTAL] += weigh_pulls(weights, slopes, found)
     if few:
-        for k in range(kept):
-            first, second = i + positions[k] // count, start + positions[k] % count
-            add_pair(points, first, second, slopes[k], gradient)
+        for k in range(found):
+            add_pair(
+                points, i + positions[k] // count, start + positions[k] % count, slopes[k], gradient
+            )
         return
     for j in range(size):
         values[j] = 0.0
-    for k in range(kept):
+    for k in range(found):
         values[positions[k]] = slopes[k]
     push(points, i, start, count, values, gradient)
+
+
+@inner
+def _is_hot(popularity, points, factors, space, now, offsets, neighbors):
+    """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far
+    in units of τ.
+    """
+    if len(popularity) > 0 or space.radius > _HOT_RATE * now.tau:
+        return False
+    n = points.shape[1]
+    for i in range(0, n - 1, max(1, n // 64)):
+        if offsets[i + 1] > offsets[i] and neighbors[offsets[i]] == i + 1:
+            continue
+        w = half_chord(points, factors, space.time, i, i + 1)
+        if dissimilarity(w, space.kind, space.radius, now.epsilon)[0] <= _HOT_NEAREST * now.tau:
+            return True
+    return False
 
 
 @inner
@@ -554,30 +650,52 @@ def scale_of(space):
 
 
 @inner
-def prepare(run, space, now, compare, work):
+def prepare(run, space, now, compare, edges, work):
     """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
-    points, radius, table, made_of = run.points, space.radius, work.table, work.made_of
-    n, scale = points.shape[1], scale_of(space)
+    time, radius, kind, epsilon, tau, points = (
+        space.time,
+        space.radius,
+        space.kind,
+        now.epsilon,
+        now.tau,
+        run.points,
+    )
+    table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
-        work.factors[k] = -scale if k < space.time else scale
-    tabled = kind_of_table(space.kind, n)
-    epsilon = now.epsilon if tabled in (SMOOTHED, FLAT_SMOOTHED) else 0.0
-    above, below = table_octaves(_reach(points, scale), tabled)
-    # A table that reaches further will do.
-    if (
-        made_of[0] == tabled
-        and made_of[1] == radius
-        and made_of[2] == epsilon
-        and made_of[3] >= above
-    ):
-        above, below = int(made_of[3]), int(made_of[4])
+        work.factors[k] = -scale if k < time else scale
+    hot = (
+        n * (n - 1) // 2 >= _TABLE_PAIRS
+        and not compare
+        and _is_hot(run.offsets, points, work.factors, space, now, edges.offsets, edges.neighbors)
+    )
+
+    slack = 0.0 if compare else _SLACK * tau
+    tabled = kind_of_table(kind, n)
+    smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
+    above, below = table_octaves(_reach(points, scale), kind)
+    wanted = (
+        float(tabled),
+        radius,
+        epsilon if smoothed else 0.0,
+        tau if hot else 0.0,
+        float(above),
+        float(below),
+    )
+    same = True
+    for k in range(4):
+        same = same and made_of[k] == wanted[k]
+    if same and made_of[4] >= above:  # a table that reaches further will do
+        above, below = int(made_of[4]), int(made_of[5])
     else:
         for octave in range(above + below):
-            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, work.nodes)
-        made_of[0], made_of[1], made_of[2] = tabled, radius, epsilon
-        made_of[3], made_of[4] = above, below
-    slack = 0.0 if compare else _SLACK * now.tau
-    return Prepared(slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled)
+            fill_octave(
+                table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3], work.nodes
+            )
+        for k in range(6):
+            made_of[k] = wanted[k]
+    return Prepared(
+        hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled
+    )
 
 
 @inner
@@ -601,33 +719,52 @@ def combine(tau, work, gradient):
 
 
 @inner
-def slab(run, space, now, prepared, edges, work, s):
+def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the
-    gradient [d, n]; the ``least`` that both are relative to is about that of the nearest pair. With
-    biases d is d_ij - a_i - a_j, and the gradient has one row more: Σ exp(…) of each node.
+    gradient [d, n]. The ``least`` that both are relative to is that of the nearest pair, or 0 in a
+    hot pass. With a ``popularity`` [n], the run's own, d is d_ij - a_i - a_j, and the gradient has
+    one row more: Σ exp(…) of each node.
     """
     # One function, with every array named before the loops: a tile is so little work that handing
     # them on would show.
-    points, biases, heights = run.points, run.biases, edges.heights
-    starts, neighbors = edges.starts, edges.neighbors
-    factors, table, gradient = work.factors, work.table, work.gradients[s]
-    tiles, state, cursor = work.tiles[s], work.states[s], work.cursors[s]
-    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    sums = gradient[len(gradient) - 1]
-    n, first, last, parts = points.shape[1], work.slabs[s], work.slabs[s + 1], now.parts
-    spring, biased = spring_of(heights, run.record), len(biases) > 0
-    cut = CUT if parts == 1 else _SAMPLE_CUT
+    exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
+    factors, table, gradient, tiles, wide = (
+        work.factors,
+        work.table,
+        work.gradients[s],
+        work.tiles[s],
+        work.wide,
+    )
+    w, values, pull, weights, sums = (
+        tiles[0],
+        tiles[1],
+        tiles[2],
+        tiles[3],
+        gradient[len(gradient) - 1],
+    )
+    n, first, last, hot, parts, cut = (
+        points.shape[1],
+        work.slabs[s],
+        work.slabs[s + 1],
+        prepared.hot,
+        now.parts,
+        work.cut[0],
+    )
+    spring, popular = spring_of(heights, run.record), len(popularity) > 0
+    if parts > 1:
+        cut = min(cut, _SAMPLE_CUT)
     gradient[:, first:] = 0.0
-    state[LEAST], state[TOTAL] = np.inf, 0.0
+    state, cursor, positions = work.states[s], work.cursors[s], work.positions[s]
+    state[LEAST], state[TOTAL] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[LOW] = state[LOWER] = -np.inf
-    state[HIGH] = state[HIGHER] = 0.5 * FAR
+    state[HIGH] = state[HIGHER] = 0.5 * far(w)
     i = first
     while i < last:
         rows = min(ROWS, last - i)
         for r in range(rows):
-            cursor[r] = starts[i + r]
+            cursor[r] = offsets[i + r]
         # Tiles follow one another, or where this is a sample are the cells of its part.
         cell = (i + 1) // CELL[1]
         cell += (now.part - i // ROWS - cell) % parts
@@ -635,38 +772,79 @@ def slab(run, space, now, prepared, edges, work, s):
         while start < n:
             count = min(TILE if parts == 1 else (cell + 1) * CELL[1] - start, n - start)
             size = rows * count
+            chords(exact, factors, space.time, i, rows, start, count, wide, s, w)
             for r in range(rows):
-                half_chords(points, factors, space.time, i + r, start, count, w, r * count)
-                while cursor[r] < starts[i + r + 1] and neighbors[cursor[r]] < start + count:
+                while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
                     cursor[r] += 1
-            masked = mask(w, FAR, i, rows, start, count, cursor, starts, neighbors)
-            if biased:
-                _bound_tile(biases, state, space, now, cut, i, rows, start, count)
-            alive = count_between(w, size, state[LOW], state[HIGH])
-            if not biased and alive > 0 and count_between(w, size, state[LOWER], state[HIGHER]) > 0:
+            masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
+            if popular:
+                _bound_tile(popularity, state, w, space, now, cut, i, rows, start, count)
+            alive = size if hot else count_between(w, size, state[LOW], state[HIGH])
+            if (
+                not popular
+                and alive > 0
+                and not hot
+                and count_between(w, size, state[LOWER], state[HIGHER]) > 0
+            ):
                 nearest = nearest_of(w, size, space, now.epsilon)
                 if _come_nearer(nearest, now, prepared, state, gradient, first):
                     _set_bounds(state, space, now, cut, prepared.slack)
                 alive = count_between(w, size, state[LOW], state[HIGH])
-            if alive == 0:
-                pass
-            elif parts > 1 and (alive < _DENSE * size or rows < ROWS):
-                _add_sample(run, heights, space, now, prepared, work, s, i, rows, start, count)
+            if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
+                if alive > 0:
+                    _add_sample(
+                        popularity,
+                        heights,
+                        run,
+                        space,
+                        now,
+                        prepared,
+                        work,
+                        s,
+                        state,
+                        positions,
+                        i,
+                        rows,
+                        start,
+                        count,
+                    )
             elif alive * FEW < size or rows < ROWS:
-                _add_few(run, heights, space, now, prepared, work, s, cut, i, rows, start, count)
+                if alive > 0:
+                    _add_few(
+                        popularity,
+                        heights,
+                        run,
+                        space,
+                        now,
+                        prepared,
+                        work,
+                        state,
+                        w,
+                        i,
+                        rows,
+                        start,
+                        count,
+                        gradient,
+                        first,
+                    )
             else:
                 evaluate(w, size, space, now, prepared, table, masked, values, pull)
-                if biased:
-                    subtract_from_tile(biases, values, i, rows, start, count)
-                    stretch_tile(heights, spring, values, i, rows, start, count)
-                    mask(values, FAR, i, rows, start, count, cursor, starts, neighbors)
-                    _come_nearer(smallest(values, size), now, prepared, state, gradient, first)
-                exponentials(values, size, state[LEAST], 1.0 / now.tau, weights)
-                mask(weights, 0.0, i, rows, start, count, cursor, starts, neighbors)
-                count_both_ways(heights, spring, now.tau, weights, i, rows, start, count)
-                if biased:
-                    add_up(weights[:size], count, sums, i, sums[start:])
-                state[TOTAL] += weigh_pulls(weights, pull, size)
+                if hot:
+                    mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    state[TOTAL] += sum_of(values, size)
+                else:
+                    if popular:
+                        take_off_tile(popularity, values, i, rows, start, count)
+                        stretch_tile(heights, spring, values, i, rows, start, count)
+                        mask(values, far(w), i, rows, start, count, cursor, offsets, neighbors)
+                        _come_nearer(smallest(values, size), now, prepared, state, gradient, first)
+                    exponentials(values, size, state[LEAST], 1.0 / now.tau, weights)
+                    mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    count_both_ways(heights, spring, now.tau, weights, i, rows, start, count)
+                    if popular:
+                        add_up(weights[:size], count, sums, i, sums[start:])
+                    state[TOTAL] += weigh_pulls(weights, pull, size)
                 push(points, i, start, count, pull, gradient)
             cell += parts
             start = start + count if parts == 1 else cell * CELL[1]

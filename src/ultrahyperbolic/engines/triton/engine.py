@@ -19,17 +19,19 @@ import triton
 from ...arrays import Floats
 from ...objective import RankedPairs
 from ...objective.tables import scale_of, signs_of
+from ...pairs.kinds import kernel_space
 from ..base import (
     EXACT_NODES_ON_CUDA,
     FARTHEST,
     FIELDS,
+    OPTIMIZERS,
+    PHI,
     SPRING,
     BatchState,
     Engine,
     Evaluation,
     Precision,
     RunSpec,
-    compiled_space,
 )
 from .iterate_kernels import (
     RECORD_WIDTH,
@@ -51,8 +53,7 @@ _CHUNK, _SCAN = 256, 1024
 # Numbers of float64 in what the device's memory is read by.
 _SECTOR = 4
 
-# Kind of dissimilarity, projections of a gradient, coordinates, time coordinates, popularity and
-# parts.
+# Kind of dissimilarity, optimizer, coordinates, time coordinates, popularity and parts.
 _Shared = tuple[int, int, int, int, bool, int]
 
 
@@ -107,10 +108,13 @@ class TritonEngine(Engine):
 
 def _shared(spec: RunSpec) -> _Shared:
     """What runs that advance together have in common, and kernels are compiled for."""
-    space = compiled_space(spec)
+    space, optimizer = (
+        kernel_space(spec.manifold, spec.dissimilarity),
+        OPTIMIZERS.index(spec.optimizer),
+    )
     return (
         space.kind,
-        2 if spec.optimizer == "descent" else 1,
+        optimizer,
         spec.manifold.ambient_dim,
         space.time,
         spec.popularity,
@@ -126,7 +130,7 @@ class _Group:
     ) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.projections, self.width, self.time, self.popular, self.parts = shared
+        kind, self.optimizer, self.width, self.time, self.popular, self.parts = shared
         # What an evaluation looks at.
         self.looks = self.parts if pairs.n_nodes > EXACT_NODES_ON_CUDA else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
@@ -149,13 +153,17 @@ class _Group:
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
 
-        self.points, self.best, self.gradient = (double(runs, self.width, n) for _ in range(3))
+        self.points, self.free, self.best, self.gradient = (
+            double(runs, self.width, n) for _ in range(4)
+        )
         # The points node after node: edges lead anywhere, and read a point at a time.
         self.rows = double(runs, n, triton.cdiv(self.width, _SECTOR) * _SECTOR)
         # Those of the passes, the best, and the gradient in them.
-        self.biases = self.passes.biases
-        self.best_biases = torch.zeros_like(self.biases)
-        self.bias_slopes = torch.zeros_like(self.biases)
+        self.shifts = self.passes.offsets
+        self.best_shifts, self.shift_slopes = (
+            torch.zeros_like(self.shifts),
+            torch.zeros_like(self.shifts),
+        )
         # The root mean square of the last.
         self.slope_lengths = double(runs)
         self.record = double(runs, RECORD_WIDTH.value)
@@ -167,7 +175,7 @@ class _Group:
             [spec.schedule.drop_below, spec.schedule.drop_factor, spec.settled] for spec in specs
         ]
         self.rules = torch.tensor(rules, dtype=torch.float64, device=device)
-        self.spaces = [compiled_space(spec) for spec in specs]
+        self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
         self.radius = torch.tensor(
             [space.radius for space in self.spaces], dtype=torch.float64, device=device
         )
@@ -203,20 +211,23 @@ class _Group:
         )
         self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
         nodes, order = self.edges.T.reshape(-1).sort(stable=True)
-        self.starts = torch.searchsorted(nodes, torch.arange(pairs.n_nodes + 1, device=self.device))
+        self.offsets = torch.searchsorted(
+            nodes, torch.arange(pairs.n_nodes + 1, device=self.device)
+        )
         self.others = self.edges.flip(1).T.reshape(-1)[order]
         self.incident = order.remainder_(self.m) if self.m else order
 
     def _arrays(self, state: BatchState) -> list[tuple[torch.Tensor, Floats]]:
         """What is kept of the runs, here and in a batch."""
         moving = [(self.points, state.points), (self.best, state.best)]
-        biases = [(self.biases, state.offsets), (self.best_biases, state.best_offsets)]
+        moving += [(self.free, state.free)] if self.optimizer == PHI else []
+        offsets = (
+            [(self.shifts, state.offsets), (self.best_shifts, state.best_offsets)]
+            if self.popular
+            else []
+        )
         points = [(mine.swapaxes(1, 2), theirs[..., : self.width]) for mine, theirs in moving]
-        return [
-            (self.record[:, : len(FIELDS)], state.rows),
-            *points,
-            *(biases if self.popular else []),
-        ]
+        return [(self.record[:, : len(FIELDS)], state.rows), *points, *offsets]
 
     def read_from(self, state: BatchState) -> None:
         """Take the runs' points and record from a batch."""
@@ -274,7 +285,7 @@ class _Group:
         return captured
 
     def _state(self) -> tuple[torch.Tensor, ...]:
-        moving = self.points, self.pair_points, self.best, self.biases, self.best_biases
+        moving = self.points, self.pair_points, self.free, self.best, self.shifts, self.best_shifts
         return *moving, self.record, self.iterations, self.losses
 
     def _iterate(self) -> None:
@@ -312,7 +323,7 @@ class _Group:
             self.silent,
             chunks,
             *when,
-            self.biases,
+            self.shifts,
             self.passes.heights,
             self.passes.springs,
             self.values,
@@ -405,8 +416,8 @@ class _Group:
             passes.splits,
             self.rest,
             self.pulls,
-            self.bias_slopes,
-            self.starts,
+            self.shift_slopes,
+            self.offsets,
             self.incident,
             self.others,
             self.factors,
@@ -429,12 +440,12 @@ class _Group:
         for run, weight in enumerate(self.centrality if self.term is not None else ()):
             if weight and self.term is not None:
                 now = self.schedule[run].index_select(1, self.iterations[run : run + 1])
-                biases, slopes = (
-                    (self.biases[run], self.bias_slopes[run]) if self.popular else (None, None)
+                shifts, slopes = (
+                    (self.shifts[run], self.shift_slopes[run]) if self.popular else (None, None)
                 )
                 found[run] = self.term.add(
                     self.points[run],
-                    biases,
+                    shifts,
                     self.spaces[run],
                     (now[0, 0], now[1, 0]),
                     weight,
@@ -448,17 +459,18 @@ class _Group:
         """Every node to its next point, and the best points kept."""
         nodes = 32
         if self.popular:
-            torch.linalg.vector_norm(self.bias_slopes, dim=1, out=self.slope_lengths)
+            torch.linalg.vector_norm(self.shift_slopes, dim=1, out=self.slope_lengths)
             self.slope_lengths /= math.sqrt(self.passes.n)
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
             self.points,
             self.pair_points,
             self.spacing,
+            self.free,
             self.best,
             self.gradient,
-            self.biases,
-            self.best_biases,
-            self.bias_slopes,
+            self.shifts,
+            self.best_shifts,
+            self.shift_slopes,
             self.slope_lengths,
             self.time,
             self.radius,
@@ -472,7 +484,7 @@ class _Group:
             D=self.width,
             NODES=nodes,
             FLAT=self.time == 0,
-            PROJECTIONS=self.projections,
+            OPTIMIZER=self.optimizer,
             SPLIT=self.passes.split,
             POPULAR=self.popular,
             num_warps=1,
@@ -489,4 +501,4 @@ class _Group:
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()
         found.gradient[self.numbers, :, : self.width] = self.gradient.cpu().numpy().swapaxes(1, 2)
         if self.popular:
-            found.offsets[self.numbers] = self.bias_slopes.cpu().numpy()
+            found.offsets[self.numbers] = self.shift_slopes.cpu().numpy()

@@ -10,6 +10,7 @@ import triton.language as tl
 from .. import base
 from .pair_kernels import log_add
 
+_DESCENT, _PHI, _SIGNED_GRADIENT = map(tl.constexpr, (base.DESCENT, base.PHI, base.SIGNED_GRADIENT))
 # Columns of a run's record; the last two are of the device alone: whether these points are kept,
 # and whether they move.
 (
@@ -318,7 +319,7 @@ def gradient_kernel(
     rest,
     pulls,
     slopes,
-    starts,
+    offsets,
     incident,
     others,
     factors,
@@ -333,7 +334,7 @@ def gradient_kernel(
     ENTRIES: tl.constexpr,
     POPULAR: tl.constexpr,
 ):
-    """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of biases
+    """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of offsets
     into slopes.
     """
     run = tl.program_id(1)
@@ -360,8 +361,8 @@ def gradient_kernel(
             g = g + (push * total,)
         else:
             slope = -push * total
-    first = tl.load(starts + nodes, mask=inside, other=0)
-    last = tl.load(starts + nodes + 1, mask=inside, other=0)
+    first = tl.load(offsets + nodes, mask=inside, other=0)
+    last = tl.load(offsets + nodes + 1, mask=inside, other=0)
     for start in range(0, tl.max(last - first, 0), ENTRIES):
         where = first[:, None] + start + entries[None, :]
         there = where < last[:, None]
@@ -392,10 +393,11 @@ def move_kernel(
     points,
     pair_points,
     spacing,
+    free,
     best,
     gradient,
-    biases,
-    best_biases,
+    offsets,
+    best_offsets,
     slopes,
     slope_lengths,
     time,
@@ -410,7 +412,7 @@ def move_kernel(
     D: tl.constexpr,
     NODES: tl.constexpr,
     FLAT: tl.constexpr,
-    PROJECTIONS: tl.constexpr,
+    OPTIMIZER: tl.constexpr,
     SPLIT: tl.constexpr,
     POPULAR: tl.constexpr,
 ):
@@ -433,9 +435,9 @@ def move_kernel(
     for k in tl.static_range(D):
         tl.store(best + base + k * n + nodes, x[k], mask=keep)
     if POPULAR:
-        bias = tl.load(biases + run * n + nodes, mask=inside, other=0.0)
+        offset = tl.load(offsets + run * n + nodes, mask=inside, other=0.0)
         slope = tl.load(slopes + run * n + nodes, mask=inside, other=0.0)
-        tl.store(best_biases + run * n + nodes, bias, mask=keep)
+        tl.store(best_offsets + run * n + nodes, offset, mask=keep)
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = (
         tl.load(schedule + (run * 4 + 2) * total_iterations + at)
@@ -450,9 +452,39 @@ def move_kernel(
         moved = ()
         for k in tl.static_range(D):
             moved = moved + (x[k] + factor * g[k],)
+    elif OPTIMIZER == _PHI:
+        # The gradient in z of f(φ(z)).
+        z = ()
+        time_square = tl.zeros([NODES], tl.float64)
+        space_square = tl.zeros([NODES], tl.float64)
+        along = tl.zeros([NODES], tl.float64)
+        for k in tl.static_range(D):
+            z = z + (tl.load(free + base + k * n + nodes, mask=inside, other=1.0),)
+            time_square += tl.where(k < time, z[k] * z[k], 0.0)
+            along += tl.where(k < time, g[k] * z[k], 0.0)
+            space_square += tl.where(k < time, 0.0, z[k] * z[k])
+        length, stretch = tl.sqrt(time_square), tl.sqrt(r * r + space_square)
+        along = along / length
+        back = ()
+        for k in tl.static_range(D):
+            back = back + (
+                tl.where(
+                    k < time,
+                    stretch / length * (g[k] - along * z[k] / length),
+                    g[k] + along * z[k] / stretch,
+                ),
+            )
+        factor = _bounded(back, step, max_step, D)
+        moved = ()
+        for k in tl.static_range(D):
+            moved = moved + (z[k] + factor * back[k],)
+        moves = moves & _is_somewhere(moved, time, r, farthest, D)
+        for k in tl.static_range(D):
+            tl.store(free + base + k * n + nodes, moved[k], mask=moves)
+        moved = _onto(moved, time, r, D)
     else:
         # Π_x(G g) = G g + (g · x / |β|) x, twice for χ.
-        for _ in tl.static_range(PROJECTIONS):
+        for _ in tl.static_range(2 if OPTIMIZER == _DESCENT else 1):
             along = tl.zeros([NODES], tl.float64)
             for k in tl.static_range(D):
                 along += g[k] * x[k]
@@ -462,6 +494,13 @@ def move_kernel(
                 turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
             g = turned
         factor = _bounded(g, step, max_step, D)
+        if OPTIMIZER == _SIGNED_GRADIENT:
+            # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends,
+            # where it is 0 neither.
+            square = tl.zeros([NODES], tl.float64)
+            for k in tl.static_range(D):
+                square += tl.where(k < time, -g[k] * g[k], g[k] * g[k])
+            factor = tl.where(square > 0.0, factor, tl.where(square < 0.0, -factor, 0.0))
         tangent = ()
         for k in tl.static_range(D):
             tangent = tangent + (factor * g[k],)
@@ -469,15 +508,15 @@ def move_kernel(
     # Where a point would be nowhere, it stays.
     moves = moves & _is_somewhere(moved, time, r, farthest, D)
     if POPULAR:
-        # One factor for all biases, so that their mean stays what it was, and weight decay.
+        # One factor for all offsets, so that their mean stays what it was.
         length = tl.load(slope_lengths + run) * step
-        decay = tl.where(
+        fading = tl.where(
             max_step < float("inf"), tl.minimum(_FADING * max_step / r, _FASTEST_FADING), 0.0
         )
-        shifted = (1.0 - decay) * bias + tl.where(
+        shifted = (1.0 - fading) * offset + tl.where(
             length <= max_step, -step, -step * max_step / length
         ) * slope
-        tl.store(biases + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
+        tl.store(offsets + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)
         if SPLIT:

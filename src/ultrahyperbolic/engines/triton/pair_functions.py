@@ -1,7 +1,7 @@
-"""Dissimilarities on a CUDA device, with their slopes, and what is added to them: biases of nodes,
+"""Dissimilarities on a CUDA device, with their slopes, and what is added to them: offsets of nodes,
 and springs.
 
-Springs are as in ``engines/numba/biases.py``: a pair of which neither direction is a tie stands
+Springs are as in ``engines/numba/offsets.py``: a pair of which neither direction is a tie stands
 for both.
 """
 
@@ -14,14 +14,13 @@ import triton.language as tl
 
 from ...pairs.kinds import CONE, Kind
 
-# The kinds of dissimilarities that are trained with.
-GEODESIC = tl.constexpr(int(Kind.GEODESIC))
-SMOOTHED = tl.constexpr(int(Kind.SMOOTHED))
-CONE_RULE = tl.constexpr(int(Kind.CONE_RULE))
-FLAT_SQUARED = tl.constexpr(int(Kind.FLAT_SQUARED))
-FLAT_SMOOTHED = tl.constexpr(int(Kind.FLAT_SMOOTHED))
+# The kinds of dissimilarities.
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = (
+    tl.constexpr(int(kind)) for kind in Kind
+)
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
+_PI = tl.constexpr(math.pi)
 LOG2_E = tl.constexpr(math.log2(math.e))
 _TWO_LOG_2 = tl.constexpr(2.0 * math.log(2.0))
 _CONE = tl.constexpr(CONE)
@@ -97,6 +96,24 @@ def dissimilarity(
         inverse_root = _rsqrt(h, FAST)
         value = w * w / ((h + epsilon) * (h * inverse_root + tl.sqrt(epsilon)))
         slope = 0.5 * w * inverse * inverse_root
+    elif KIND == FLAT_DISTANCE:
+        inverse = _rsqrt(tl.maximum(w, 1e-37), FAST)
+        value = w * inverse
+        slope = tl.where(w > 1e-37, 0.5 * inverse, 0.0)
+    elif KIND == EXTRINSIC:
+        size = tl.abs(w)
+        inverse = _rsqrt(tl.maximum(size, 1e-37), FAST)
+        value = 2.0 * radius * size * inverse
+        slope = tl.where(size > 1e-37, tl.where(w > 0.0, radius, -radius) * inverse, 0.0)
+    elif KIND == BROKEN:
+        beyond = w < -0.5
+        value, slope = _unit_arc(tl.where(beyond, -1.0 - w, w), COEFFICIENTS, FAST)
+        # Past a quarter turn the geodesic goes on through the antipode: π - 2 asin √(1+w), then π +
+        # 2 asinh √(-1-w).
+        value = tl.where(beyond, tl.where(w > -1.0, -value, value) + _PI, value)
+        slope = tl.where(beyond, tl.where(w > -1.0, slope, -slope), slope)
+        value = radius * value
+        slope = radius * slope
     else:
         value, slope = _unit_arc(w, COEFFICIENTS, FAST)
         linear = w < -0.5
@@ -127,13 +144,11 @@ def _steps(heights, rows, columns, n, real: tl.constexpr):
 
 
 @triton.jit
-def lengthened(
-    value, biases, row_biases, heights, springs, rows, columns, n, DIRECTED: tl.constexpr
-):
-    """Dissimilarities of rows with columns, less the biases of both; and with springs."""
-    value -= (
-        row_biases + tl.load(biases + columns, mask=columns < n, other=0.0).to(value.dtype)[None, :]
-    )
+def lengthened(value, offsets, own, heights, springs, rows, columns, n, DIRECTED: tl.constexpr):
+    """Dissimilarities of rows, whose offsets are ``own``, with columns, less the offsets of both;
+    and with springs.
+    """
+    value -= own + tl.load(offsets + columns, mask=columns < n, other=0.0).to(value.dtype)[None, :]
     if DIRECTED:
         beyond = _steps(heights, rows, columns, n, value.dtype) - 1.0
         value += tl.load(springs).to(value.dtype) * beyond * beyond

@@ -155,8 +155,8 @@ def listed(
 def shortest(
     w,
     out,
-    biases,
-    row_biases,
+    offsets,
+    own,
     columns,
     n,
     radius,
@@ -166,15 +166,15 @@ def shortest(
     FAST: tl.constexpr,
     POPULAR: tl.constexpr,
 ):
-    """What no dissimilarity of a tile is below: that of its least |w|, less the largest biases."""
+    """What no dissimilarity of a tile is below: that of its least |w|, less the largest offsets."""
     least = tl.min(tl.min(tl.where(out, 1e4, tl.abs(w)), 1), 0)
     value, _slope = dissimilarity(
         tl.zeros([1], w.dtype) + least, radius, epsilon, KIND, COEFFICIENTS, FAST
     )
     bound = tl.max(value, 0)
     if POPULAR:
-        theirs = tl.load(biases + columns, mask=columns < n, other=float("-inf")).to(w.dtype)
-        bound -= tl.max(tl.max(row_biases, 1), 0) + tl.max(theirs, 0)
+        theirs = tl.load(offsets + columns, mask=columns < n, other=float("-inf")).to(w.dtype)
+        bound -= tl.max(tl.max(own, 1), 0) + tl.max(theirs, 0)
     return bound
 
 
@@ -187,7 +187,7 @@ def nearest_kernel(
     schedule,
     total_iterations,
     iterations,
-    biases,
+    offsets,
     heights,
     springs,
     bitmap,
@@ -214,7 +214,7 @@ def nearest_kernel(
     DIRECTED: tl.constexpr,
     PRODUCTS: tl.constexpr,
 ):
-    """The least w >= 0 and the greatest w < 0 among a program's pairs; with biases the least d_ij
+    """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij
     - a_i - a_j.
     """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
@@ -228,8 +228,8 @@ def nearest_kernel(
     below = tl.full([BM, BN], float("-inf"), real)
     least = tl.full([], float("inf"), real)
     if POPULAR:
-        biases += run * n
-        row_biases = tl.load(biases + rows, mask=rows < n, other=0.0).to(real)[:, None]
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
         epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
         r = tl.load(radius + run).to(real)
     if not BITMAP:
@@ -253,24 +253,13 @@ def nearest_kernel(
             counts = True
             if PRODUCTS:
                 bound = shortest(
-                    w,
-                    out,
-                    biases,
-                    row_biases,
-                    columns,
-                    n,
-                    r,
-                    epsilon,
-                    KIND,
-                    COEFFICIENTS,
-                    FAST,
-                    POPULAR,
+                    w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR
                 )
                 counts = bound < least
             if counts:
                 value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
                 value = lengthened(
-                    value, biases, row_biases, heights, springs + run, rows, columns, n, DIRECTED
+                    value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED
                 )
                 above = tl.minimum(above, tl.where(out, float("inf"), value))
                 if PRODUCTS:
@@ -329,7 +318,7 @@ def pass_kernel(
     total_iterations,
     iterations,
     least,
-    biases,
+    offsets,
     heights,
     springs,
     bitmap,
@@ -359,7 +348,7 @@ def pass_kernel(
 ):
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…)
     (∂d/∂w) (x_i - x_j) over its columns for each of its rows, into gradient [B, splits, D, n]; with
-    biases, Σ exp(…) is one row more.
+    offsets, Σ exp(…) is one row more.
     """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
@@ -372,10 +361,10 @@ def pass_kernel(
     nearest = tl.load(least + run).to(real)
     r = tl.load(radius + run).to(real)
     x = matrix(points, n, rows, D, PRODUCTS) if PRODUCTS else coordinates(points, n, rows, D, SPLIT)
-    row_biases = tl.zeros([BM, 1], real)
+    own = tl.zeros([BM, 1], real)
     if POPULAR:
-        biases += run * n
-        row_biases = tl.load(biases + rows, mask=rows < n, other=0.0).to(real)[:, None]
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
     if PRODUCTS:
         pulls, pulled = tl.zeros([BM, PRODUCTS], real), tl.zeros([BM], real)
     else:
@@ -401,25 +390,14 @@ def pass_kernel(
         counts = True
         if PRODUCTS:
             bound = shortest(
-                w,
-                out,
-                biases,
-                row_biases,
-                columns,
-                n,
-                r,
-                epsilon,
-                KIND,
-                COEFFICIENTS,
-                FAST,
-                POPULAR,
+                w, out, offsets, own, columns, n, r, epsilon, KIND, COEFFICIENTS, FAST, POPULAR
             )
             counts = (bound - nearest) * rate < _NEGLIGIBLE
         if counts:
             value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
             if POPULAR:
                 value = lengthened(
-                    value, biases, row_biases, heights, springs + run, rows, columns, n, DIRECTED
+                    value, offsets, own, heights, springs + run, rows, columns, n, DIRECTED
                 )
             # At most 1 but for rounding; an edge may be nearer, and is then left out.
             weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
@@ -477,7 +455,7 @@ def edges_kernel(
     schedule,
     total_iterations,
     iterations,
-    biases,
+    offsets,
     heights,
     springs,
     values,
@@ -520,9 +498,9 @@ def edges_kernel(
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step)
     value, slope = dissimilarity(w, tl.load(radius + run), epsilon, KIND, COEFFICIENTS, False)
     if POPULAR:
-        biases += run * n
-        value -= tl.load(biases + i, mask=inside, other=0.0) + tl.load(
-            biases + j, mask=inside, other=0.0
+        offsets += run * n
+        value -= tl.load(offsets + i, mask=inside, other=0.0) + tl.load(
+            offsets + j, mask=inside, other=0.0
         )
     if DIRECTED:
         beyond = (

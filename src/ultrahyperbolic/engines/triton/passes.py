@@ -65,7 +65,7 @@ class ClosenessTerm:
     def add(
         self,
         points: Tensor,
-        biases: Tensor | None,
+        offsets: Tensor | None,
         space: KernelSpace,
         schedule: tuple[Tensor, Tensor],
         weight: float,
@@ -87,8 +87,8 @@ class ClosenessTerm:
         values, rates = value_and_slope(
             half_chord_table(y - middle, x - middle, space), space, epsilon
         )
-        if biases is not None:
-            values = values - (biases[marks][:, None] + biases)
+        if offsets is not None:
+            values = values - (offsets[marks][:, None] + offsets)
         here = (
             (self.component[marks][:, None] == self.component) & (marks[:, None] != self.nodes)
         ).double()
@@ -174,7 +174,7 @@ class Passes:
         self.popular, self.directed = popular, heights is not None
         # Of each run and node, what is taken from its dissimilarities; nothing looks at them where
         # there are none.
-        self.biases = torch.zeros(runs, n if popular else 1, dtype=torch.float64, device=device)
+        self.offsets = torch.zeros(runs, n if popular else 1, dtype=torch.float64, device=device)
         # κ of each run, and the heights of a directed graph's nodes.
         self.springs = torch.zeros(runs, dtype=torch.float64, device=device)
         self.heights = self.springs if heights is None else torch.from_numpy(heights).to(device)
@@ -306,7 +306,7 @@ class Passes:
             "PRODUCTS": self.products,
             "num_warps": self.shape.warps,
         }
-        added = self.biases, self.heights, self.springs
+        added = self.offsets, self.heights, self.springs
         excluded = (
             self.bitmap,
             self.words,

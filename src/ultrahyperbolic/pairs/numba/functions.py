@@ -19,6 +19,7 @@ from .portable import (
     asin,
     asinh,
     bits,
+    exp,
     exp_between,
     fma,
     from_bits,
@@ -151,11 +152,15 @@ def _sin_square(x):
 
 @inner
 def bounds(limit, kind, radius, epsilon):
-    """Values (low, high) such that the dissimilarity of w exceeds ``limit`` outside [low, high],
-    for the kinds that are trained with.
-    """
+    """Values (low, high) such that the dissimilarity of w exceeds ``limit`` outside [low, high]."""
     if kind == FLAT_SQUARED:
         return -1.0, limit
+    if kind == FLAT_DISTANCE:
+        return -1.0, limit * limit * 1.0000001
+    if kind == EXTRINSIC:
+        half = 0.5 * limit / radius
+        high = half * half * 1.0000001
+        return -high, high
     if kind in (FLAT_SMOOTHED, SMOOTHED):
         # Invert the smoothing: σ = √((limit + √ε)⁴ - ε²) is ±D².
         outer = (limit + math.sqrt(epsilon)) * (limit + math.sqrt(epsilon))
@@ -168,7 +173,12 @@ def bounds(limit, kind, radius, epsilon):
     high = _sinh_square(0.5 * angle) * 1.0000001
     if kind == CONE_RULE:
         high = max(high, min(0.25 * angle, CONE))
-    if angle > _HALF_PI:
+    if kind == BROKEN:
+        if angle >= math.pi:
+            low = -1.0 - _sinh_square(0.5 * (angle - math.pi)) * 1.0000001
+        else:
+            low = -_sin_square(0.5 * angle) * 1.0000001
+    elif angle > _HALF_PI:
         low = 0.5 * (_HALF_PI - 1.0 - angle) * 1.0000001
     else:
         low = -_sin_square(0.5 * angle) * 1.0000001
@@ -198,10 +208,11 @@ def table_octaves(reach, kind):
 
 
 @inner
-def fill_octave(table, segments, octave, above, kind, radius, epsilon, room):
-    """An octave's rows of d and its slope: of w > 0 below ``above``, of w < 0 from there on.
+def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau, room):
+    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w <
+    0 from there on.
 
-    ``room`` [2, DEGREE + 1] is scratch.
+    ``room`` [2, DEGREE + 1] or more is scratch.
     """
     sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)
     size = math.ldexp(1.0, lowest_octave(kind) + power)
@@ -210,6 +221,9 @@ def fill_octave(table, segments, octave, above, kind, radius, epsilon, room):
         for node in range(DEGREE + 1):
             w = sign * size * (1.0 + (segment + 0.5 + _NODES[node]) / segments)
             values[node], slopes[node] = dissimilarity(w, kind, radius, epsilon)
+            if tau > 0.0:
+                values[node] = exp(-values[node] / tau)
+                slopes[node] *= values[node]
         row = table[octave * segments + segment]
         for k in range(DEGREE + 1):
             value, slope = 0.0, 0.0
@@ -229,7 +243,7 @@ def look_up(table, lowest, above, below, w, count, values, slopes):
     fewer = (below - above) << SEGMENT_BITS
     first = (1023 + lowest) << SEGMENT_BITS
     for j in range(count):
-        word = bits(w[j])
+        word = bits(np.float64(w[j]))
         # All bits of the sign: a branch on it would be guessed wrong every other time.
         sign = word >> 63
         segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first

@@ -107,29 +107,36 @@ class _LanesModel(models.PrimitiveModel):
         )
 
 
+def _indices(array):
+    """The type of a place in an array: an index, or a tuple of them."""
+    return types.intp if array.ndim == 1 else types.UniTuple(types.intp, array.ndim)
+
+
 def _place(context, builder, signature, arguments):
-    """A pointer to ``WIDTH`` entries of an array [n], and how they are aligned."""
-    array_type, array, index = signature.args[0], arguments[0], arguments[1]
+    """A pointer to ``WIDTH`` entries of a row, and how they are aligned."""
+    array_type, array, place = signature.args[0], arguments[0], arguments[1]
+    indices = [place] if array_type.ndim == 1 else cgutils.unpack_tuple(builder, place)
     made = context.make_array(array_type)(context, builder, array)
-    pointer = cgutils.get_item_pointer(context, builder, array_type, made, [index])
+    pointer = cgutils.get_item_pointer(context, builder, array_type, made, indices)
     real = context.get_value_type(array_type.dtype)
-    lanes = ir.VectorType(real, WIDTH).as_pointer()
-    return builder.bitcast(pointer, lanes), context.get_abi_sizeof(real)
+    return builder.bitcast(
+        pointer, ir.VectorType(real, WIDTH).as_pointer()
+    ), context.get_abi_sizeof(real)
 
 
 @intrinsic
-def load(_, array, index):
-    """``WIDTH`` entries of an array [n], from an index on."""
+def load(_, array, place):
+    """``WIDTH`` entries of an array [n] or [m, n], from an index or a pair of them on."""
 
     def generate(context, builder, signature, arguments):
         pointer, align = _place(context, builder, signature, arguments)
         return builder.load(pointer, align=align)
 
-    return Lanes(array.dtype)(array, types.intp), generate
+    return Lanes(array.dtype)(array, _indices(array)), generate
 
 
 @intrinsic
-def store(_, array, index, lanes):
+def store(_, array, place, lanes):
     """Write ``WIDTH`` entries."""
 
     def generate(context, builder, signature, arguments):
@@ -137,7 +144,19 @@ def store(_, array, index, lanes):
         builder.store(arguments[2], pointer, align=align)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, lanes), generate
+    return types.void(array, _indices(array), lanes), generate
+
+
+@intrinsic
+def widen(_, lanes):
+    """The same numbers in double precision."""
+
+    def generate(context, builder, signature, arguments):
+        if signature.args[0] == signature.return_type:
+            return arguments[0]
+        return builder.fpext(arguments[0], ir.VectorType(ir.DoubleType(), WIDTH))
+
+    return Lanes(types.float64)(lanes), generate
 
 
 @intrinsic

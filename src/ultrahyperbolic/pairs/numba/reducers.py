@@ -149,7 +149,7 @@ def _tabulated(reach, kind, radius, epsilon):
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     scratch = np.empty((2, DEGREE + 1))
     for octave in range(above + below):
-        fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, scratch)
+        fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0, scratch)
     return table, above, below
 
 
