@@ -17,6 +17,7 @@ from ultrahyperbolic.testing import (
     ManifoldReport,
     _check,
     _demand,
+    _derivative,
     _gradients,
     _Sample,
     _Skip,
@@ -82,12 +83,8 @@ def phi_and_psi(s: Quadric) -> None:
     split = M.psi(x)
     unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
     s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
-    s.close(
-        M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius
-    )
-    s.close(
-        M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1)
-    )
+    s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.size(x))
+    s.close(M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x))
 
 
 @quadric_property
@@ -96,15 +93,8 @@ def one_sheet(s: Quadric) -> None:
     if s.q != 0:
         raise _Skip("the manifold is connected")
     M, x = s.manifold, s.points()
-    pole = M.origin(dtype=s.dtype, device=s.device)
-    made = (
-        x,
-        M.expmap(x, s.tangents(x, 5.0)),
-        M.retr(x, s.tangents(x, 5.0)),
-        M.phi(-x),
-        M.projx(-x),
-    )
-    for points in made:
+    u, pole = s.tangents(x, 5.0), M.origin(dtype=s.dtype, device=s.device)
+    for points in (x, M.expmap(x, u), M.retr(x, u), M.phi(-x), M.projx(-x)):
         _demand((points * pole).sum(-1) > 0, "a map leaves the upper sheet")
     _demand(not M.check_point(-x).ok, "the lower sheet passes for a member")
 
@@ -122,13 +112,7 @@ def long_geodesics(s: Quadric) -> None:
             s.close(residual, 0.0, f"a {causal} geodesic leaves the manifold", 1.0 + abs(t))
         if causal == "time-like":
             around = M.geodesic(x, u, 2 * math.pi * s.radius / M.norm(u))
-            s.close(
-                around,
-                x,
-                "a time-like geodesic does not close",
-                s.condition(x, u).unsqueeze(-1),
-                s.radius * 16,
-            )
+            s.close(around, x, "a time-like geodesic does not close", s.size(x, u), 16)
 
 
 def causal_tangents(s: Quadric, x: Tensor) -> dict[str, Tensor]:
@@ -163,27 +147,21 @@ def image_of_exp(s: Quadric) -> None:
     M, beta = s.manifold, s.beta
     x, y = s.points(), s.points(scale=2.0)
     cosine = M.inner(x.double(), y.double()) / beta
-    log = M.logmap(x, y)
+    vector, exists = M.logmap(x, y)
     clear = (cosine + 1.0).abs() > 1e-3 * s.condition(x, y).sqrt()
-    _demand((log.exists == (cosine > -1.0))[clear], "logmap misjudges whether a geodesic exists")
-    _demand(log.vector.isfinite().all(-1)[log.exists], "logmap is not finite where it exists")
-    _demand(
-        log.vector.isnan().all(-1)[~log.exists], "logmap gives a vector where there is no geodesic"
-    )
-    _demand(
-        M.dist(x, y).isnan()[~log.exists & clear], "dist gives a length where there is no geodesic"
-    )
-    _demand(
-        M.transp(x, y, s.tangents(x)).isnan().all(-1)[~log.exists],
-        "transp moves where there is no geodesic",
-    )
+    carried = M.transp(x, y, s.tangents(x))
+    _demand((exists == (cosine > -1.0))[clear], "logmap misjudges whether a geodesic exists")
+    _demand(vector.isfinite().all(-1)[exists], "logmap is not finite where it exists")
+    _demand(vector.isnan().all(-1)[~exists], "logmap gives a vector where there is no geodesic")
+    _demand(M.dist(x, y).isnan()[~exists & clear], "dist gives a length where there is none")
+    _demand(carried.isnan().all(-1)[~exists], "transp moves where there is no geodesic")
     if s.p > 0 and s.q > 0:
-        _demand((~log.exists).any(), "the sample never left the image of exp")
+        _demand((~exists).any(), "the sample never left the image of exp")
+    lengths = torch.linspace(0.1, 3.0, s.n, dtype=s.dtype, device=s.device)
     for causal, u in causal_tangents(s, x).items():
-        lengths = torch.linspace(0.1, 3.0, s.n, dtype=s.dtype, device=s.device)
         reached = M.geodesic(x, u, lengths)
-        cosine = M.inner(x, reached) / beta
         slack = 4096 * torch.finfo(s.dtype).eps * s.condition(x, reached)
+        cosine = M.inner(x, reached) / beta
         _demand(cosine >= -1.0 - slack, f"a {causal} geodesic reaches ⟨x, y⟩ > |β|")
 
 
@@ -192,55 +170,36 @@ def dissimilarities(s: Quadric) -> None:
     """D_γ, the broken geodesic and the smoothed form agree with their definitions (Eq. 8 and 9)
     through ⟨x, y⟩.
     """
-    M, beta = s.manifold, s.beta
+    M, beta, radius = s.manifold, s.beta, s.radius
     x, y = s.points(), s.points()
     cosine = M.inner(x.double(), y.double()) / beta
-    inside, there = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
-    length = torch.where(cosine > 1.0, there, inside) * s.radius
+    inside, outside = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
+    length = torch.where(cosine > 1.0, outside, inside) * radius
     # acosh and acos lose half the digits near their ends, so pairs near the cone and the antipode
     # are left out here.
     clear = ((cosine.abs() - 1.0).abs() > 1e-2) & (s.condition(x, y) < 1e4)
     _demand(clear.any(), "no pair to judge")
-    scale = (s.condition(x, y) * (1.0 + cosine.abs()) * s.radius * 16)[clear]
-    exists = (cosine > -1.0) & clear
-    s.close(
-        M.dist(x, y)[exists],
-        length[exists],
-        "dist is not Eq. 8",
-        s.condition(x, y)[exists] * s.radius * 16,
-    )
-    expected = torch.where(cosine >= 0.0, length, s.radius * (math.pi / 2 - cosine))
-    s.close(M.dissimilarity(x, y)[clear], expected[clear], "dissimilarity is not Eq. 9", scale)
-    beyond = s.radius * (math.pi + (-cosine).clamp_min(1.0).acosh())
-    broken = torch.where(cosine > -1.0, length, beyond)
-    s.close(
-        M.broken_dissimilarity(x, y)[clear],
-        broken[clear],
-        "the broken geodesic has another length",
-        scale,
-    )
-    for epsilon in (0.1, 1e-3):
-        smoothed = (expected**4 + epsilon**2) ** 0.25 - epsilon**0.5
-        result = M.smoothed_dissimilarity(x, y, epsilon)
-        s.close(
-            result[clear],
-            smoothed[clear],
-            "the smoothed dissimilarity is not (σ² + ε²)^¼ - √ε",
-            scale,
-        )
-    chord = (2.0 * beta - 2.0 * M.inner(x.double(), y.double())).abs().sqrt()
-    s.close(
-        M.extrinsic_dist(x, y)[clear], chord[clear], "extrinsic_dist is not Eq. 4", scale, s.radius
-    )
+    exists, size = (cosine > -1.0) & clear, s.size(x, y) * 16
+    s.close(M.dist(x, y)[exists], length[exists], "dist is not Eq. 8", size[exists])
     # The signed square is that of the metric's own sign: space-like pairs positive.
-    signed = torch.where(cosine > 1.0, length.square(), -length.square()) * s.signature_sign
-    s.close(
-        M.sqdist(x, y)[exists],
-        signed[exists],
-        "sqdist is not ±dist²",
-        s.condition(x, y)[exists],
-        s.radius**2 * 64,
-    )
+    signed = torch.where(cosine > 1.0, 1.0, -1.0) * length.square() * s.signature_sign
+    square = M.sqdist(x, y)
+    s.close(square[exists], signed[exists], "sqdist is not ±dist²", size[exists], radius * 4)
+    extended = torch.where(cosine >= 0.0, length, radius * (math.pi / 2 - cosine))
+    beyond = radius * (math.pi + (-cosine).clamp_min(1.0).acosh())
+    definitions = {
+        "dissimilarity": extended,
+        "broken_dissimilarity": torch.where(cosine > -1.0, length, beyond),
+        "extrinsic_dist": (2.0 * beta * (1.0 - cosine)).abs().sqrt(),
+    }
+    scale = (size * (1.0 + cosine.abs()))[clear]
+    for name, expected in definitions.items():
+        value = getattr(M, name)(x, y)
+        s.close(value[clear], expected[clear], f"{name} is not its definition", scale, radius + 1.0)
+    for epsilon in (0.1, 1e-3):
+        smoothed = (extended**4 + epsilon**2) ** 0.25 - epsilon**0.5
+        value = M.smoothed_dissimilarity(x, y, epsilon)
+        s.close(value[clear], smoothed[clear], "it is not (σ² + ε²)^¼ - √ε", scale)
 
 
 @quadric_property
@@ -249,14 +208,9 @@ def antipode(s: Quadric) -> None:
     M, x = s.manifold, s.points()
     if s.q == 0:
         raise _Skip("-x is on the other sheet")
+    extended = (math.pi / 2 + 1) * s.radius
     s.close(M.dist(x, -x), math.pi * s.radius, "dist to the antipode", s.radius)
-    s.close(
-        M.dissimilarity(x, -x),
-        (math.pi / 2 + 1) * s.radius,
-        "dissimilarity to the antipode",
-        s.radius,
-        s.condition(x),
-    )
+    s.close(M.dissimilarity(x, -x), extended, "dissimilarity to the antipode", s.size(x))
     _demand(~M.logmap(x, -x).exists, "log claims to exist at the antipode")
 
 
@@ -268,13 +222,9 @@ def homothety(s: Quadric) -> None:
     other = (PseudoHyperboloid if beta < 0 else PseudoSphere)(M.p, M.q, beta).to(s.device)
     a, b = M.homothety(x, beta), M.homothety(y, beta)
     _demand(other.check_point(a).ok, "the homothety misses its target")
-    s.close(
-        other.dissimilarity(a, b).square(),
-        3.0 * M.dissimilarity(x, y).square(),
-        "lengths do not scale",
-        s.condition(x, y),
-        s.radius**2 * 16 + M.dissimilarity(x, y).double().square(),
-    )
+    before, after = M.dissimilarity(x, y).square(), other.dissimilarity(a, b).square()
+    scale = s.radius**2 * 16 + before.double()
+    s.close(after, 3.0 * before, "lengths do not scale", s.condition(x, y), scale)
 
 
 @quadric_property
@@ -282,35 +232,18 @@ def anti_isometry(s: Quadric) -> None:
     """σ turns the sign of ⟨·,·⟩, carries the manifold onto one whose lengths are the same, and is
     undone by its own.
     """
-    M, beta = s.manifold, s.beta
+    M, beta, square = s.manifold, s.beta, s.radius**2
     x, y = s.points(), s.points()
-    target = (
-        PseudoSphere(s.q + 1, s.p - 1, -beta) if beta < 0 else PseudoHyperboloid(s.p, s.q, -beta)
-    )
+    image = (PseudoSphere, s.q + 1, s.p - 1)
+    target = made_of(image if beta < 0 else (PseudoHyperboloid, s.p, s.q), -beta)
     a, b = M.anti_isometry(x), M.anti_isometry(y)
     _demand(target.check_point(a).ok, "σ misses its target")
-    s.close(
-        target.inner(a, b),
-        -M.inner(x, y),
-        "σ does not turn the sign of ⟨·,·⟩",
-        s.condition(x, y),
-        s.radius**2,
-    )
-    s.close(
-        target.dissimilarity(a, b),
-        M.dissimilarity(x, y),
-        "σ changes lengths",
-        1.0 + M.dissimilarity(x, y),
-        s.radius,
-    )
-    square, turned = M.sqdist(x, y).nan_to_num(0.0), target.sqdist(a, b).nan_to_num(0.0)
-    s.close(
-        turned,
-        -square,
-        "σ does not turn the sign of ±dist²",
-        s.condition(x, y),
-        s.radius**2 + square.abs(),
-    )
+    condition, length, signed = s.condition(x, y), M.dissimilarity(x, y), M.sqdist(x, y)
+    signed, turned = signed.nan_to_num(0.0), target.sqdist(a, b).nan_to_num(0.0)
+    product = -M.inner(x, y)
+    s.close(target.inner(a, b), product, "σ does not turn the sign of ⟨·,·⟩", condition, square)
+    s.close(target.dissimilarity(a, b), length, "σ changes lengths", 1.0 + length, s.radius)
+    s.close(turned, -signed, "σ does not turn ±dist²", condition, square + signed.abs())
     s.close(target.anti_isometry(a), x, "σ is not undone by its own", x.abs().clamp_min(s.radius))
 
 
@@ -322,33 +255,30 @@ def inclusions(s: Quadric) -> None:
     M, beta = s.manifold, s.beta
     parts: dict[str, Manifold] = {}
     if s.p > 0:
-        parts["include_hyperbolic"] = (
-            PseudoHyperboloid(s.p, 0, beta) if beta < 0 else PseudoSphere(1, s.p - 1, beta)
-        )
+        own, turned = (PseudoHyperboloid, s.p, 0), (PseudoSphere, 1, s.p - 1)
+        parts["include_hyperbolic"] = made_of(own if beta < 0 else turned, beta)
     if s.q > 0:
-        parts["include_sphere"] = (
-            PseudoHyperboloid(0, s.q, beta) if beta < 0 else PseudoSphere(s.q + 1, -1, beta)
-        )
+        own, turned = (PseudoHyperboloid, 0, s.q), (PseudoSphere, s.q + 1, -1)
+        parts["include_sphere"] = made_of(own if beta < 0 else turned, beta)
     for name, part in parts.items():
-        include = getattr(M, name)
-        a, b = (
-            part.random(s.n, scale=0.7, generator=s.generator, dtype=s.dtype, device=s.device)
-            for _ in range(2)
-        )
+        include, options = getattr(M, name), {"dtype": s.dtype, "device": s.device}
+        options |= {"scale": 0.7, "generator": s.generator}
+        a, b = (part.random(s.n, **options) for _ in range(2))
         x, y = include(a), include(b)
-        ok, reason = M.check_point(x)
-        _demand(ok, f"{name} leaves the manifold: {reason}")
+        s.on_manifold(x, name)
         for measure in _DISTANCES:
             # Squares, because d has an infinite slope on the cone.
-            own, included = (
-                getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y)))
-            )
-            s.close(included, own, f"{name} changes {measure}", 1.0 + own, s.condition(a, b))
-        halfway = part.geodesic(a, part.logmap(a, b).vector, 0.5)
+            length, included = getattr(part, measure)(a, b), getattr(M, measure)(x, y)
+            what, square = f"{name} changes {measure}", length.square()
+            s.close(included.square(), square, what, 1.0 + square, s.condition(a, b))
+        halfway = include(part.geodesic(a, part.logmap(a, b).vector, 0.5))
         there = M.geodesic(x, M.logmap(x, y).vector, 0.5)
         near_antipode = 1.0 / (1.0 + M.inner(x, y) / beta).clamp_min(1e-6)
-        scale = (s.condition(a, b) * near_antipode * s.radius).unsqueeze(-1)
-        s.close(there, include(halfway), f"{name} does not keep geodesics", scale)
+        s.close(there, halfway, f"{name} does not keep geodesics", s.size(a, b), near_antipode)
+
+
+def made_of(kind: tuple, beta: float) -> Manifold:
+    return kind[0](*kind[1:], beta)
 
 
 @quadric_property
@@ -357,20 +287,12 @@ def definiteness(s: Quadric) -> None:
     M, x = s.manifold, s.points()
     made = causal_tangents(s, x)
     for causal, sign in (("space-like", s.signature_sign), ("time-like", -s.signature_sign)):
-        if causal in made:
-            _demand(
-                M.sqnorm(made[causal]).sign() == sign,
-                f"⟨u, u⟩ of {causal} tangent vectors has the wrong sign",
-            )
-            _demand(
-                M.causal_character(made[causal]) == sign,
-                f"causal_character misses {causal} vectors",
-            )
+        if (u := made.get(causal)) is not None:
+            _demand(M.sqnorm(u).sign() == sign, f"{causal} ⟨u, u⟩ has the wrong sign")
+            _demand(M.causal_character(u) == sign, f"causal_character misses {causal} vectors")
     if "null" in made:
-        _demand(
-            M.causal_character(made["null"], tolerance=1e-4) == 0,
-            "causal_character misses null vectors",
-        )
+        null = M.causal_character(made["null"], tolerance=1e-4) == 0
+        _demand(null, "causal_character misses null vectors")
     else:
         u = M.random_tangent(x, generator=s.generator)
         _demand(M.sqnorm(u).sign() == s.definite_sign, "⟨·,·⟩ is not definite for q = 0 or p = 0")
@@ -382,51 +304,20 @@ def normals(s: Quadric) -> None:
     curvatures.
     """
     M, beta, x = s.manifold, s.beta, s.points()
-    u, v, z = s.tangents(x), s.tangents(x), s.gradients(x)
-    normal, sign = M.unit_normal(x), math.copysign(1.0, beta)
-    s.close(
-        M.proju(x, z) + M.projn(x, z),
-        z,
-        "z is not proju + projn",
-        s.condition(x).unsqueeze(-1),
-        16.0,
-    )
-    s.close(
-        M.inner(M.projn(x, z), u),
-        0.0,
-        "projn is not orthogonal to tangents",
-        s.condition(x) ** 1.5 * s.radius,
-        16.0,
-    )
-    s.close(
-        M.inner(normal, u),
-        0.0,
-        "the unit normal is not orthogonal to tangents",
-        s.condition(x),
-        s.radius,
-    )
-    s.close(M.sqnorm(normal), sign, "the unit normal has not ⟨𝒩, 𝒩⟩ = ±1", s.condition(x))
-    turning = torch.func.jvp(
-        lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
-    )[1]
-    s.close(
-        M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0
-    )
-    s.close(
-        M.shape_operator(x, u),
-        M.mean_curvature.item() * u,
-        "S is not umbilic of the mean curvature",
-    )
+    u, v, z, size = s.tangents(x), s.tangents(x), s.gradients(x), s.condition(x) * 16
+    normal, sign, part = M.unit_normal(x), math.copysign(1.0, beta), M.projn(x, z)
+    turning = _derivative(lambda t: M.unit_normal(M.geodesic(x, u, t)), 0.0 * x[..., 0])
     su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
+    s.close(M.proju(x, z) + part, z, "z is not proju + projn", size)
+    s.close(M.inner(part, u), 0.0, "projn is not normal", size**1.5 * s.radius)
+    s.close(M.inner(normal, u), 0.0, "the unit normal is not normal", s.size(x))
+    s.close(M.sqnorm(normal), sign, "the unit normal has not ⟨𝒩, 𝒩⟩ = ±1", s.condition(x))
+    s.close(su, -turning, "S(u) is not -D_u 𝒩", size)
+    s.close(su, M.mean_curvature.item() * u, "S is not umbilic of the mean curvature")
     bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
     area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
-    s.close(
-        sign * bent,
-        M.sectional_curvature.item() * area,
-        "the Gauss equation fails",
-        s.radius**2,
-        16.0,
-    )
+    curved = M.sectional_curvature.item() * area
+    s.close(sign * bent, curved, "the Gauss equation fails", s.radius**2, 16.0)
 
 
 @quadric_property

@@ -18,16 +18,7 @@ from ultrahyperbolic.testing import check_gradient, check_manifold, properties, 
 MOST_CASES = 2  # a battery takes a second or two
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        (4, 0),
-        (0, 4),
-        (2, 2),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1))),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("signature", [(4, 0), (0, 4), (2, 2)], ids=str)
 def test_pseudo_hyperboloids(manifold, dtype):
     report = check_quadric(manifold, dtype=dtype)
     assert len(report.passed) >= 17
@@ -35,20 +26,15 @@ def test_pseudo_hyperboloids(manifold, dtype):
 
 
 @pytest.mark.parametrize("beta", [0.25, 4.0])
-@pytest.mark.parametrize(
-    ("p", "q"),
-    [(1, 2), (4, -1), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((3, 0), (2, 2)))],
-)
+@pytest.mark.parametrize(("p", "q"), [(1, 2), (4, -1), (2, 2)])
 def test_pseudo_spheres(p, q, beta, dtype):
     assert len(check_quadric(PseudoSphere(p, q, beta), dtype=dtype).passed) >= 17
 
 
 def test_flat_space(dtype):
     report = check_manifold(Euclidean(3), dtype=dtype)
-    assert "exp_log" in report.passed
-    assert set(report.skipped) == {"tangency"} | (
-        {"gradcheck"} if dtype == torch.float32 else set()
-    )
+    single = {"gradcheck"} if dtype == torch.float32 else set()
+    assert set(report.skipped) == {"tangency"} | single
 
 
 def test_indefinite_geometry_runs_every_property():
@@ -80,11 +66,9 @@ class ClampsTheLogarithm(PseudoHyperboloid):
 class NaiveDistance(PseudoHyperboloid):
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         cosine = self.inner(x, y) / self.beta.to(x.dtype)
-        length = torch.where(
-            cosine >= 1, cosine.clamp_min(1.0).acosh(), cosine.clamp(-1.0, 1.0).acos()
-        )
-        below = math.pi / 2 - cosine
-        return torch.where(cosine >= 0, length, below) * self.beta.abs().sqrt()
+        inside, outside = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
+        length = torch.where(cosine >= 1, outside, inside)
+        return torch.where(cosine >= 0, length, math.pi / 2 - cosine) * self.beta.abs().sqrt()
 
 
 class DescendsAlongTheGradient(PseudoHyperboloid):
@@ -92,34 +76,16 @@ class DescendsAlongTheGradient(PseudoHyperboloid):
         return self.egrad2rgrad(x, gradient)
 
 
-class TurnsAllOfTime(PseudoHyperboloid):
-    """G u: right but for what a tangent vector has along the time part of its point."""
-
-    def wick_rotation(self, x, u):
-        return self.raise_index(u)
-
-
 class TurnsNothing(PseudoHyperboloid):
     def wick_rotation(self, x, u):
         return u.clone()
 
 
-class ForgetsTheStretch(PseudoHyperboloid):
-    """The Euclidean projection of the gradient: it descends and is tangent, and is not |P_x|∇f."""
+class FavoursAnAxis(PseudoHyperboloid):
+    """One that no isometry respects."""
 
-    def surrogate_direction(self, x, gradient):
-        normal = self.raise_index(x)
-        return (
-            gradient
-            - (gradient * normal).sum(-1, keepdim=True)
-            / normal.square().sum(-1, keepdim=True)
-            * normal
-        )
-
-
-class RadialPhi(PseudoHyperboloid):
-    def phi(self, z):
-        return self.projx(z)
+    def dist(self, x, y):
+        return super().dist(x, y) + 1e-3 * (x - y)[..., -1].abs()
 
 
 class TakesAnyVectorForProjectable(PseudoHyperboloid):
@@ -152,16 +118,6 @@ class WrongSlopeBelowTheEquator(PseudoHyperboloid):
         return torch.where(inner <= 0, super().dissimilarity(x, y), radius * math.pi / 2 + inner)
 
 
-class LogarithmWithAFavouriteAxis(PseudoHyperboloid):
-    """Wrong along an axis that no isometry respects."""
-
-    def logmap(self, x, y):
-        vector, exists = super().logmap(x, y)
-        return Logarithm(
-            vector * (1.0 + 1e-4 * torch.eye(self.ambient_dim, dtype=x.dtype)[-1]), exists
-        )
-
-
 class ForgetsTheSignOfSquares(PseudoHyperboloid):
     def sqnorm(self, u, *, keepdim=False):
         return super().sqnorm(u, keepdim=keepdim).abs()
@@ -172,9 +128,7 @@ class TiltsTheSphere(PseudoHyperboloid):
 
     def include_sphere(self, point):
         x = super().include_sphere(point)
-        return self.phi(
-            torch.cat((x[..., : self.q + 1], x[..., self.q + 1 :] + 0.1 * point[..., :1]), dim=-1)
-        )
+        return self.phi(x + 0.1 * point[..., :1] * (x == 0))
 
 
 class BendsTheOtherWay(PseudoHyperboloid):
@@ -185,18 +139,14 @@ class BendsTheOtherWay(PseudoHyperboloid):
 MUTANTS = [
     (TiltsTheSphere, (3, 1), "inclusions"),
     (BendsTheOtherWay, (3, 1), "normals"),
-    (LogarithmWithAFavouriteAxis, (3, 1), "isometry_invariance"),
+    (FavoursAnAxis, (3, 1), "isometry_invariance"),
     (ForgetsTheSignOfSquares, (3, 1), "definiteness"),
     (ForgetsBetaInExp, (3, 1), "geodesic_equation"),
     (ProjectsInsteadOfTransporting, (3, 1), "transport"),
     (ClampsTheLogarithm, (3, 1), "image_of_exp"),
     (NaiveDistance, (3, 1), "finite_gradients"),
     (DescendsAlongTheGradient, (3, 1), "descent"),
-    (TurnsAllOfTime, (3, 1), "surrogate"),
     (TurnsNothing, (3, 1), "surrogate"),
-    (TurnsNothing, (0, 3), "surrogate"),
-    (ForgetsTheStretch, (3, 0), "surrogate"),
-    (RadialPhi, (3, 1), "phi_and_projx"),
     (TakesAnyVectorForProjectable, (3, 1), "phi_and_projx"),
     (MutatesTheGradient, (3, 1), "arguments_untouched"),
     (LowerSheetSamples, (3, 0), "one_sheet"),
@@ -215,12 +165,6 @@ def test_mutants_are_caught_by_the_property_meant_for_them(mutant, signature, me
     }
     with pytest.raises(AssertionError, match=meant):
         check_quadric(mutant(*signature, -4.0), only=[meant])
-
-
-def test_a_subtle_mutant_is_caught_by_its_property_alone():
-    report = check_quadric(WrongSlopeBelowTheEquator(2, 2, -4.0), raises=False)
-    related = {"dissimilarities", "homothety", "anti_isometry", "antipode", "inclusions"}
-    assert {"dissimilarities"} <= set(report.failed) <= related
 
 
 def test_only_and_unknown_properties():
@@ -266,23 +210,6 @@ def test_the_battery_passes_on_cuda(signature, dtype):
     check_quadric(PseudoHyperboloid(*signature, -4.0).cuda(), dtype=dtype, device="cuda")
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        (1, 1),
-        (0, 1),
-        (1, 0),
-        *(pytest.param(s, marks=pytest.mark.slow) for s in ((10, 1), (20, 1), (50, 0), (1, 20))),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("signature", [(1, 1), (0, 1), (1, 0), (20, 1), (1, 20)], ids=str)
 def test_lopsided_signatures(signature, dtype):
     check_quadric(PseudoHyperboloid(*signature, -0.25), dtype=dtype)
-
-
-@ON_CUDA
-def test_check_gradient_on_cuda():
-    M = PseudoHyperboloid(3, 1, -4.0).cuda()
-    ok, slope = check_gradient(lambda x: x.pow(3).sum(), M.random(3), M)
-    assert ok
-    assert slope == pytest.approx(2.0, abs=0.1)

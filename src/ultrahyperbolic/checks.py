@@ -71,9 +71,7 @@ def check_fraction(name: str, value: float) -> None:
 
 
 def as_integer(name: str, value: object) -> int:
-    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds
-    one.
-    """
+    """Value as an int; raise unless it is an integer, or a tensor that holds one."""
     if (
         isinstance(value, bool)
         or str(getattr(value, "dtype", "")).endswith("bool")

@@ -1,6 +1,4 @@
-"""torch, imported when it is first used: most commands do not need it, and it need not be
-installed.
-"""
+"""torch, imported when it is first used: most commands do not need it."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from steps import train
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.datasets import karate
@@ -47,13 +48,7 @@ def test_they_lower_the_loss_on_karate(manifold, kind, options):
     table.weight = geoopt.ManifoldParameter(start, manifold=M)
     loss = ExactLoss(RankedPairs.of(karate()), manifold.smoothed_dissimilarity, 0.5)
     optimizer = kind(table.parameters(), **options)
-    values = []
-    for _ in range(20):
-        optimizer.zero_grad()
-        value = loss(table(torch.arange(34)))
-        value.backward()
-        optimizer.step()
-        values.append(value.item())
+    values = train(optimizer, lambda: loss(table(torch.arange(34))), 20)
     assert values[-1] < values[0] - 0.005 * abs(values[0])
     manifold.assert_point(table.weight.detach())
 

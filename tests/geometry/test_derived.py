@@ -45,10 +45,11 @@ def test_there_are_seven_methods_to_write():
         Manifold()
 
 
-@pytest.mark.parametrize("name", ["sqdist", "dist", "extrinsic_dist"])
-def test_distances(geometry, sample, name):
-    x, y, *_ = sample
-    close(getattr(Manifold, name)(geometry, x, y), getattr(geometry, name)(x, y))
+def test_distances_and_transport(geometry, sample):
+    x, y, _, v, _ = sample
+    for name in ("sqdist", "dist", "extrinsic_dist"):
+        close(getattr(Manifold, name)(geometry, x, y), getattr(geometry, name)(x, y))
+    close(Manifold.transp(geometry, x, y, v), geometry.transp(x, y, v))
 
 
 def test_a_missing_geodesic_is_nan(generator):
@@ -72,11 +73,6 @@ def test_the_smoothed_distance(geometry, sample):
     assert near.any()
     found = Manifold.smoothed_dissimilarity(geometry, x[near], y[near], 0.3)
     close(found, geometry.smoothed_dissimilarity(x[near], y[near], 0.3))
-
-
-def test_transport(geometry, sample):
-    x, y, _, v, _ = sample
-    close(Manifold.transp(geometry, x, y, v), geometry.transp(x, y, v))
 
 
 @pytest.mark.parametrize(

@@ -38,21 +38,11 @@ def test_what_is_returned_is_fresh_and_broadcast(generator):
         E.random(5, generator=generator),
         E.random(generator=generator),
     )
-    calls = {
-        "proju": (x, v),
-        "precondition": (x, v),
-        "egrad2rgrad": (x, v),
-        "descent_direction": (x, v),
-        "wick_rotation": (x, v),
-        "precondition_root": (x, v),
-        "surrogate_direction": (x, v),
-        "transp": (x, y, v),
-        "transp_follow_expmap": (x, y, v),
-        "phi": (v,),
-        "projx": (v,),
-        "psi": (v,),
-        "psi_inverse": (v,),
-    }
+    at_a_point = ("proju", "precondition", "egrad2rgrad", "descent_direction", "wick_rotation")
+    at_a_point += ("precondition_root", "surrogate_direction")
+    calls = dict.fromkeys(at_a_point, (x, v))
+    calls |= dict.fromkeys(("transp", "transp_follow_expmap"), (x, y, v))
+    calls |= dict.fromkeys(("phi", "projx", "psi", "psi_inverse"), (v,))
     for name, arguments in calls.items():
         result = getattr(E, name)(*arguments)
         shape = torch.broadcast_shapes(*(argument.shape for argument in arguments))
@@ -71,19 +61,3 @@ def test_the_limits_of_the_curved_quantities():
     x = E.random(2)
     assert torch.equal(E.preconditioner(x), torch.eye(3, dtype=torch.float64).expand(2, 3, 3))
     assert (E.random_near_pole(4, perturb_first=False)[:, 0] == 0).all()
-
-
-def test_the_pseudo_sphere_s_matrices_and_homothety(generator):
-    S = PseudoSphere(2, 2, 4.0)
-    x, z = (
-        S.random(4, generator=generator),
-        torch.randn(4, 5, dtype=torch.float64, generator=generator),
-    )
-    torch.testing.assert_close(
-        (S.preconditioner(x) @ z.unsqueeze(-1)).squeeze(-1), S.precondition(x, z)
-    )
-    assert PseudoSphere(2, 2, 9.0).check_point(S.homothety(x, 9.0)).ok
-    assert S.mean_curvature.item() == 0.5
-    torch.testing.assert_close(S.psi_inverse(S.psi(x)), x)
-    still = S.random_near_pole(4, perturb_first=False, generator=generator)
-    assert ((still / still[:, -1:])[:, :-1].abs() <= 0.1).all()

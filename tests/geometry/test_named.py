@@ -7,28 +7,16 @@ import math
 
 import pytest
 
-from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, Manifold, PseudoSphere
 from ultrahyperbolic.geometry import Geometry
 
 
-@pytest.mark.parametrize(
-    ("geometry", "name", "plain", "file", "text"),
-    [
+def test_names():
+    for geometry, *names in (
         (Geometry.curved(3, 1, -4.0), "Q^{3,1}", "Q^(3,1)", "Q3_1", "Q^(3,1), beta -4"),
-        (Geometry.curved(0, 2), "Q^{0,2}", "Q^(0,2)", "Q0_2", "Q^(0,2), beta -1"),
         (Geometry.of_flat(4), "R^4", "R^4", "R4", "R^4"),
-    ],
-)
-def test_names(geometry, name, plain, file, text):
-    assert (geometry.name, geometry.plain_name, geometry.file_name, str(geometry)) == (
-        name,
-        plain,
-        file,
-        text,
-    )
-    assert geometry.markup.replace("<i>", "").replace("</i>", "").replace(
-        "<sup>", "^"
-    ).removesuffix("</sup>") == (name.replace("{", "").replace("}", ""))
+    ):
+        assert [geometry.name, geometry.plain_name, geometry.file_name, str(geometry)] == names
 
 
 @pytest.mark.parametrize(
@@ -47,12 +35,6 @@ def test_manifold_and_json_lead_back(geometry):
     assert manifold.quadric == (geometry.time_dimensions, geometry.beta)
     assert manifold.quadric.radius == geometry.radius
     assert geometry.manifold is not manifold
-
-
-def test_beta_comes_back_with_its_digits_to_rounding():
-    assert Geometry.of_manifold(PseudoHyperboloid(2, 1, -0.3)).beta == pytest.approx(
-        -0.3, rel=1e-15
-    )
 
 
 class Warped(Euclidean):
@@ -78,31 +60,18 @@ def test_numbers_that_are_no_geometry():
         Geometry.of_flat(0)
 
 
+CURVED = {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": -1}
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({}, "unknown manifold None"),
         ({"kind": "torus"}, "unknown manifold 'torus'"),
         ({"kind": "flat"}, "dim must be an integer, got None"),
-        ({"kind": "flat", "dim": True}, "dim must be an integer, got True"),
         ({"kind": "flat", "dim": 0}, "dim must be at least 1, got 0"),
-        ({"kind": "pseudo_hyperboloid", "p": 1, "q": 1}, "beta must be a number, got None"),
-        (
-            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": "-1"},
-            "beta must be a number, got '-1'",
-        ),
-        (
-            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": True},
-            "beta must be a number, got True",
-        ),
-        (
-            {"kind": "pseudo_hyperboloid", "p": 1, "q": 1, "beta": 1},
-            "beta must be finite and negative, got 1.0",
-        ),
-        (
-            {"kind": "pseudo_hyperboloid", "p": 1.0, "q": 1, "beta": -1},
-            "p must be an integer, got 1.0",
-        ),
+        (CURVED | {"beta": "-1"}, "beta must be a number, got '-1'"),
+        (CURVED | {"beta": 1}, "beta must be finite and negative, got 1.0"),
+        (CURVED | {"p": 1.0}, "p must be an integer, got 1.0"),
     ],
 )
 def test_json_that_is_no_geometry(data, words):

@@ -7,14 +7,12 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-from pathlib import Path
 
 import pytest
 import torch
+from steps import train
 from torch import nn
-from two_processes import numbers_of_two
 
-import ultrahyperbolic as uh
 from ultrahyperbolic import (
     Euclidean,
     ManifoldParameter,
@@ -32,16 +30,12 @@ class Model(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.manifold = PseudoHyperboloid(2, 1, -4.0)
         self.nodes = ManifoldParameter(self.manifold.random(6, generator=generator), self.manifold)
+        torch.manual_seed(seed)
         self.head = nn.Linear(4, 2, dtype=torch.float64)
-        for parameter in self.head.parameters():
-            parameter.data = torch.randn(parameter.shape, dtype=torch.float64, generator=generator)
 
     def forward(self, rows):
-        return self.head(
-            self.manifold.expmap(
-                self.nodes[rows], 0.1 * self.manifold.proju(self.nodes[rows], self.nodes)
-            )
-        )
+        x = self.nodes[rows]
+        return self.head(self.manifold.expmap(x, 0.1 * self.manifold.proju(x, self.nodes)))
 
 
 def saved_and_loaded(value):
@@ -49,17 +43,6 @@ def saved_and_loaded(value):
     torch.save(value, buffer)
     buffer.seek(0)
     return torch.load(buffer, weights_only=True)
-
-
-def train(model, optimizer, steps=5):
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = model(torch.arange(6)).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
 
 
 def test_it_is_a_parameter_and_its_results_are_tensors():
@@ -75,11 +58,7 @@ def test_points_are_checked():
     M = PseudoHyperboloid(2, 1)
     with pytest.raises(ValueError, match=r"data\[1\] is off the manifold"):
         ManifoldParameter(torch.stack((M.origin(), 2.0 * M.origin())), M)
-    with pytest.raises(TypeError, match="manifold must be a Manifold, got NoneType"):
-        ManifoldTensor(M.origin())
-    with pytest.raises(
-        ValueError, match=r"data is on .*beta=-1\), which is not the manifold given, .*beta=-4\)"
-    ):
+    with pytest.raises(ValueError, match=r"data is on .*beta=-1\), which is not .*beta=-4\)"):
         ManifoldParameter(ManifoldTensor(M.origin(), M), PseudoHyperboloid(2, 1, -4.0))
     assert ManifoldParameter(ManifoldTensor(M.origin(), M)).manifold is M
 
@@ -117,10 +96,8 @@ def test_copies_pickles_and_safe_loading_keep_the_manifold(kind, manifold, gener
 
 
 def test_what_is_copied_together_shares_its_manifold():
-    model = copy.deepcopy(Model())
-    assert model.nodes.manifold is model.manifold
-    both = pickle.loads(pickle.dumps(Model()))
-    assert both.nodes.manifold is both.manifold
+    for model in (copy.deepcopy(Model()), pickle.loads(pickle.dumps(Model()))):
+        assert model.nodes.manifold is model.manifold
 
 
 def test_a_model_s_state_is_plain_and_loads_safely():
@@ -144,9 +121,12 @@ def test_to_another_dtype_keeps_it_a_point():
 def test_a_copy_trains_like_the_original():
     model = Model()
     twin = copy.deepcopy(model)
-    one, two = (train(m, PseudoRiemannianAdam(m.parameters(), lr=1e-2)) for m in (model, twin))
-    assert one == two
-    assert one[-1] < one[0]
+    losses = []
+    for each in (model, twin):
+        optimizer = PseudoRiemannianAdam(each.parameters(), lr=1e-2)
+        losses.append(train(optimizer, lambda m=each: m(torch.arange(6)).square().mean(), 5))
+    assert losses[0] == losses[1]
+    assert losses[0][-1] < losses[0][0]
 
 
 @pytest.mark.slow
@@ -155,39 +135,6 @@ def test_it_compiles_as_one_graph():
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     rows = torch.arange(6)
     torch.testing.assert_close(compiled(rows), model(rows), rtol=1e-12, atol=1e-12)
-    losses = train(compiled, PseudoRiemannianSGD(model.parameters(), lr=1e-3))
+    optimizer = PseudoRiemannianSGD(model.parameters(), lr=1e-3)
+    losses = train(optimizer, lambda: compiled(rows).square().mean(), 5)
     assert losses[-1] < losses[0]
-
-
-PROCESS = """
-from test_parameter import Model
-model = Model(rank)  # the wrapper makes both like the first
-shared = torch.nn.parallel.DistributedDataParallel(model)
-optimizer = PseudoRiemannianAdam(shared.parameters(), lr=1e-2)
-for _ in range(5):
-    optimizer.zero_grad()
-    values = shared(torch.arange(6))[3 * rank : 3 * rank + 3]
-    loss = values.square().mean()
-    loss.backward()
-    optimizer.step()
-    whole = loss.detach().clone()
-    dist.all_reduce(whole)
-    if rank == 0:
-        print(repr(whole.item() / 2))
-assert type(model.nodes).__name__ == "ManifoldParameter" and model.nodes.manifold is model.manifold
-model.manifold.assert_point(model.nodes.detach())
-dist.destroy_process_group()
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_train_as_one(tmp_path):
-    found = numbers_of_two(PROCESS, Path(__file__).parent, tmp_path)
-    model = Model(0)
-    alone = train(model, PseudoRiemannianAdam(model.parameters(), lr=1e-2))
-    assert found == pytest.approx(alone, rel=1e-12)
-
-
-def test_the_public_names_are_there():
-    assert uh.ManifoldParameter is ManifoldParameter
-    assert uh.ManifoldTensor is ManifoldTensor

@@ -23,39 +23,6 @@ def test_letters_of_the_paper():
     assert repr(M) == "PseudoHyperboloid(p=3, q=1, beta=-4)"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((-1, 2), ValueError, "p must not be negative, got -1"),
-        ((2, -1), ValueError, "q must not be negative, got -1"),
-        ((0, 0), ValueError, r"p \+ q must be at least 1"),
-        ((2, 1, 0.0), ValueError, "beta must be finite and negative, got 0"),
-        ((2, 1, 1.0), ValueError, "beta must be finite and negative, got 1.0; see PseudoSphere"),
-        ((2, 1, -math.inf), ValueError, "beta must be finite"),
-        ((2, 1, math.nan), ValueError, "beta must be finite"),
-        ((2.0, 1), TypeError, "p must be an integer, got 2.0"),
-        ((2, True), TypeError, "q must be an integer, got True"),
-    ],
-)
-def test_parameters_are_checked(arguments, error, message):
-    with pytest.raises(error, match=message):
-        PseudoHyperboloid(*arguments)
-
-
-def test_a_beta_whose_gradient_would_be_lost_is_refused():
-    rule = (
-        r"beta is a tensor whose gradient would be lost: pass beta.item\(\), with learnable=True if"
-    )
-    for sign, call in (
-        (-1, lambda beta: PseudoHyperboloid(2, 1, beta)),
-        (1, lambda beta: PseudoSphere(2, 1, beta)),
-    ):
-        with pytest.raises(TypeError, match=rule):
-            call(torch.tensor(4.0 * sign, requires_grad=True))
-        call(torch.tensor(4.0 * sign))
-    assert PseudoHyperboloid(2, 1, torch.tensor(-4.0)).beta.item() == -4.0
-
-
 def test_checks_name_the_row_and_the_residual():
     M = PseudoHyperboloid(2, 1, -4.0)
     x = M.random(2, 3, generator=torch.Generator().manual_seed(0))
@@ -74,27 +41,16 @@ def test_checks_name_the_row_and_the_residual():
     off[0, 1, 0] = math.nan
     assert "x[0, 1] is not finite" in M.check_point(off).reason
     u = M.proju(x, torch.ones_like(x))
-    assert M.check_tangent(x, u).ok
     u[0, 2] += x[0, 2]
-    with pytest.raises(ValueError, match=r"u\[0, 2\] is not tangent: \|⟨x, u⟩\| = 4"):
-        M.assert_tangent(x, u)
+    assert "u[0, 2] is not tangent: |⟨x, u⟩| = 4" in M.check_tangent(x, u).reason
     z = torch.ones(3, 4, dtype=torch.float64)
     z[2, :2] = 0
-    with pytest.raises(
-        ValueError, match=r"z\[2\] has a zero time part \(its first 2 coordinates\)"
-    ):
-        M.assert_projectable(z)
-    with pytest.raises(ValueError, match=r"z\[2\] has a zero time part"):
-        M.assert_phi(z)
-    lower = -PseudoHyperboloid(2, 0).origin(2)
-    assert "x[0] is on the lower sheet" in PseudoHyperboloid(2, 0).check_point(lower).reason
-
-
-def test_membership_is_relative_to_the_size_of_the_point():
-    M = PseudoHyperboloid(2, 2)
-    far = M.random(10, scale=1e6, generator=torch.Generator().manual_seed(0))
-    assert (M.sqnorm(far) + 1).abs().max() > 1e-6
-    assert M.check_point(far).ok
+    assert "z[2] has a zero time part (its first 2 coordinates)" in M.check_phi(z).reason
+    for N in (PseudoHyperboloid(2, 0), PseudoSphere(1, 2)):
+        assert "x[0] is on the lower sheet" in N.check_point(-N.origin(2)).reason
+    S = PseudoSphere(2, 2, 4.0)
+    unit = torch.eye(5, dtype=torch.float64)
+    assert "z[0] has a zero space part (its last 2 coordinates)" in S.check_phi(unit).reason
 
 
 @pytest.mark.parametrize(
@@ -120,8 +76,6 @@ def test_beta_is_a_buffer_that_to_and_state_dict_see():
     assert other.beta.item() == -0.3
     x = other.random(3)
     assert other.check_point(x).ok
-    model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
-    assert "manifold.beta" in model.state_dict()
 
 
 @pytest.mark.parametrize("make", [PseudoHyperboloid, lambda p, q, beta: PseudoSphere(p, q, -beta)])
@@ -129,11 +83,8 @@ def test_beta_is_a_buffer_that_to_and_state_dict_see():
 def test_no_change_of_dtype_rounds_beta(make, change):
     M = make(3, 1, -0.3)
     before = M.beta.item()
-    model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
+    model = torch.nn.ModuleDict({"manifold": M})
     getattr(model, change)()
-    assert (
-        model["layer"].weight.dtype == torch.nn.Linear(2, 2).to(getattr(torch, change)).weight.dtype
-    )
     assert (M.beta.dtype, M.beta.item()) == (torch.float64, before)
     assert M.to(torch.float32).random(2, dtype=torch.float32).dtype == torch.float32
     assert M.to("meta").beta.device.type == "meta"
@@ -141,44 +92,25 @@ def test_no_change_of_dtype_rounds_beta(make, change):
 
 def test_a_state_of_another_geometry_is_refused():
     M = PseudoHyperboloid(3, 1, -2.0)
+    other = PseudoHyperboloid(2, 2).state_dict()
     for state, message in (
         ({"beta": torch.tensor(1.0)}, "beta must be finite and negative, got 1.0"),
         ({"beta": torch.tensor(math.nan)}, "beta must be finite and negative, got nan"),
-        (
-            PseudoHyperboloid(2, 2, -0.3).state_dict(),
-            "p and q are 3 and 1 here, and the state is of 2, 2",
-        ),
         ({"beta": torch.ones(2)}, "size mismatch for beta"),
-        ({"beta": "x"}, 'While copying the parameter named "beta"'),
+        (other, "p and q are 3 and 1 here, and the state is of 2, 2"),
     ):
         with pytest.raises(RuntimeError, match=message):
             M.load_state_dict(state)
         assert M.beta.item() == -2.0
-    with pytest.raises(
-        RuntimeError, match=r"image\.p and q are 2 and 2 here, and the state is of 3, 1"
-    ):
+    with pytest.raises(RuntimeError, match=r"image\.p and q are 2 and 2 here, .* of 3, 1"):
         PseudoSphere(3, 1).load_state_dict(PseudoSphere(2, 2).state_dict())
     M.load_state_dict({"beta": torch.tensor(-0.5, dtype=torch.float32)}, assign=True)
     assert (M.beta.item(), M.beta.dtype) == (-0.5, torch.float64)
     buffer = io.BytesIO()
-    torch.save(PseudoHyperboloid(2, 2).state_dict(), buffer)
+    torch.save(other, buffer)
     buffer.seek(0)
     with pytest.raises(RuntimeError, match="the state is of 2, 2"):
         M.load_state_dict(torch.load(buffer, weights_only=True))
-
-
-def test_single_float32_points_stay_float32():
-    M = PseudoHyperboloid(2, 1, -0.3)
-    x, y = M.random(2, dtype=torch.float32)
-    for result in (
-        M.dist(x, y),
-        M.dissimilarity(x, y),
-        M.expmap(x, M.proju(x, y)),
-        M.phi(x),
-        M.projx(x),
-        M.psi(x),
-    ):
-        assert result.dtype == torch.float32
 
 
 def test_causal_character():
@@ -199,8 +131,9 @@ def test_ball_membership():
     null = torch.tensor([0, 1.0, 1.0, 0, 0], dtype=torch.float64)
     assert M.in_ball(x, M.expmap(x, 50 * null), 1e-6), "the ball contains the whole light cone"
     beyond = -M.expmap(x, u)
-    assert M.dist(x, beyond).isnan()
     assert not M.in_ball(x, beyond, 1e9)
+    length = M.dist(x, M.expmap(x, u))
+    assert not M.in_ball(x, M.expmap(x, u), length), "the ball is open"
 
 
 @pytest.mark.parametrize("separation", [1e-3, 1e-6, 1e-9])
@@ -255,21 +188,12 @@ def test_draws_that_cannot_be_rescaled_are_drawn_again():
     M = PseudoHyperboloid(3, 1, -4.0)
     wide = M.random_near_pole(500, epsilon=0.95, generator=torch.Generator().manual_seed(0))
     assert M.check_point(wide).ok
-    raw = 1.9 * (
-        2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1
-    )
-    raw[:, 0] += 2.0
+    raw = torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    raw = M.origin() + 1.9 * (2 * raw - 1)
     good = M.sqnorm(raw) < 0
     assert 0 < good.sum() < 500
     torch.testing.assert_close(wide[good], M.projx(raw[good]))
-    assert (
-        PseudoHyperboloid(81, 1)
-        .check_point(PseudoHyperboloid(81, 1).random_near_pole(100, epsilon=0.1))
-        .ok
-    )
-    with pytest.raises(
-        ValueError, match=r"epsilon must be so small that projx maps most draws .*, got 1.5"
-    ):
+    with pytest.raises(ValueError, match=r"epsilon must be so small .*, got 1.5"):
         PseudoHyperboloid(81, 1).random_near_pole(3, epsilon=1.5)
 
 
@@ -284,35 +208,6 @@ def test_random_points_are_spread(manifold, generator):
         assert (x[:, 0] > 0).all()
 
 
-def test_sigma_and_the_pseudo_sphere():
-    M = PseudoHyperboloid(3, 1, -4.0)
-    x = M.random(5)
-    S = PseudoSphere(2, 2, 4.0)
-    assert S.check_point(M.anti_isometry(x)).ok
-    assert S.sectional_curvature.item() == 0.25
-    torch.testing.assert_close(S.anti_isometry(M.anti_isometry(x)), x)
-    for arguments, message in (
-        ((0, 2), "p must be at least 1"),
-        ((2, -2), "q must be at least -1"),
-        ((2, 1, -1.0), "positive"),
-        ((1, -1), r"p \+ q must be at least 1, got p = 1 and q = -1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            PseudoSphere(*arguments)
-    with pytest.raises(
-        ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "
-    ):
-        S.assert_point(2 * S.random(3))
-    with pytest.raises(ValueError, match=r"u is not tangent: \|⟨x, u⟩\| = 4 instead of 0"):
-        S.assert_tangent(S.origin(), S.origin())
-    with pytest.raises(
-        ValueError, match=r"z\[0\] has a zero space part \(its last 2 coordinates\)"
-    ):
-        S.assert_projectable(torch.eye(5, dtype=torch.float64))
-    with pytest.raises(ValueError, match="x is on the lower sheet: x_3 = -1, and for p = 1"):
-        PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
-
-
 @pytest.mark.parametrize(
     "M",
     [PseudoHyperboloid(3, 1, -4.0), PseudoHyperboloid(3, 0), PseudoSphere(2, 2, 4.0)],
@@ -323,25 +218,12 @@ def test_projx_says_what_it_cannot_rescale(M, generator, dtype):
     mapped = M.projx(z).isfinite().all(-1)
     assert 0 < mapped.sum() < 200
     first = int((~mapped).nonzero()[0])
-    rule = (
-        f"projx needs it {'below' if M.beta < 0 else 'above'} 0, where beta = {M.beta.item():g} "
-        "is; phi maps it"
-    )
     square = M.sqnorm(z)[first].item()
-    said = M.check_projectable(z)
-    assert (said.ok, said.reason) == (
-        False,
-        f"z[{first}] cannot be rescaled onto the manifold: ⟨z, z⟩ = {square:.9g}, and {rule}",
-    )
-    with pytest.raises(ValueError, match=rf"raw\[{first}\] cannot be rescaled onto the manifold"):
+    with pytest.raises(ValueError, match=rf"raw\[{first}\] cannot be .* {square:.9g}, and projx"):
         M.assert_projectable(z, name="raw")
     assert M.check_projectable(z[mapped]).ok
     assert M.check_point(M.projx(z[mapped])).ok
-    assert M.check_phi(z).ok
     assert M.check_point(M.phi(z)).ok
-    off = M.check_point(2.0 * M.origin(1, dtype=dtype)).reason
-    assert off.endswith("; phi maps it back")
-    assert "projx" not in off
 
 
 def test_vectors_whose_squares_leave_the_range_of_floats_cannot_be_rescaled():
@@ -361,46 +243,20 @@ def test_sigma_maps_q0q_onto_the_round_sphere(beta, generator):
     assert S.check_point(a).ok
     assert torch.equal(S.anti_isometry(a), x)
     radius = math.sqrt(-beta)
-    torch.testing.assert_close(a.norm(dim=-1), torch.full((50,), radius, dtype=torch.float64))
-    torch.testing.assert_close(S.inner(a, b), (a * b).sum(-1))
     great_circle = radius * ((a * b).sum(-1) / radius**2).acos()
     torch.testing.assert_close(S.dist(a, b), great_circle)
     torch.testing.assert_close(M.dist(x, y), great_circle)
     torch.testing.assert_close(S.sqdist(a, b), great_circle.square())
     torch.testing.assert_close(M.sqdist(x, y), -great_circle.square())
-    assert (S.sectional_curvature.item(), S.dim, S.ambient_dim) == (-1.0 / beta, 3, 4)
 
 
-METHODS = [
-    ("inner", "uv"),
-    ("proju", "xu"),
-    ("expmap", "xu"),
-    ("logmap", "xy"),
-    ("transp", "xyu"),
-    ("expmap_transp", "xuv"),
-    ("retr", "xu"),
-    ("dist", "xy"),
-    ("sqdist", "xy"),
-    ("dissimilarity", "xy"),
-    ("broken_dissimilarity", "xy"),
-    ("smoothed_dissimilarity", "xy"),
-    ("extrinsic_dist", "xy"),
-    ("cdist", "xy"),
-    ("phi", "x"),
-    ("psi", "x"),
-    ("psi_inverse", "x"),
-    ("projx", "x"),
-    ("egrad2rgrad", "xu"),
-    ("descent_direction", "xu"),
-    ("preconditioner", "x"),
-    ("surrogate_direction", "xu"),
-    ("wick_rotation", "xu"),
-    ("precondition_root", "xu"),
-    ("norm", "u"),
-    ("causal_character", "u"),
-    ("projn", "xu"),
-    ("shape_operator", "xu"),
-]
+PAIRS = ("dist", "sqdist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity")
+PAIRS += ("extrinsic_dist", "cdist", "logmap")
+VECTORS = ("proju", "expmap", "retr", "egrad2rgrad", "descent_direction", "surrogate_direction")
+VECTORS += ("wick_rotation", "precondition_root", "projn", "shape_operator")
+METHODS = {"inner": "uv", "norm": "u", "causal_character": "u", "transp": "xyu"}
+METHODS |= {"expmap_transp": "xuv"} | dict.fromkeys(PAIRS, "xy") | dict.fromkeys(VECTORS, "xu")
+METHODS |= dict.fromkeys(("phi", "psi", "psi_inverse", "projx", "preconditioner"), "x")
 KINDS = [
     *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
     PseudoSphere(2, 1, 4.0),
@@ -413,7 +269,7 @@ KINDS = [
 def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
-    for name, letters in METHODS:
+    for name, letters in METHODS.items():
         if not hasattr(M, name):
             continue  # of curved spaces alone
         torch._dynamo.reset()
@@ -427,7 +283,7 @@ def test_everything_compiles_without_graph_breaks(M):
 def test_everything_maps_with_vmap(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
-    for name, letters in METHODS:
+    for name, letters in METHODS.items():
         if name == "cdist" or not hasattr(M, name):
             continue
         method = getattr(M, name)
@@ -492,19 +348,6 @@ def test_the_surrogate_is_the_absolute_value_of_the_preconditioner(manifold, sca
         torch.testing.assert_close(found, formula, rtol=1e-9, atol=1e2 * rounding * kappa)
 
 
-def test_the_surrogate_of_definite_metrics_is_the_riemannian_gradient(generator):
-    gradient = torch.randn(9, 4, dtype=torch.float64, generator=generator)
-    H = PseudoHyperboloid(3, 0, -4.0)
-    x = H.random(9, scale=2.0, generator=generator)
-    assert torch.equal(H.surrogate_direction(x, gradient), H.egrad2rgrad(x, gradient))
-    S = PseudoHyperboloid(0, 3, -4.0)
-    x = S.random(9, generator=generator)
-    tangential = gradient - (gradient * x).sum(-1, keepdim=True) / 4.0 * x
-    torch.testing.assert_close(
-        S.surrogate_direction(x, gradient), tangential, rtol=1e-12, atol=1e-12
-    )
-
-
 def test_hessian_of_exp_at_zero_is_the_normal_curvature(manifold, generator):
     # d²/dt² exp_x(t u) at t = 0 is -⟨u, u⟩x/β: a branch that pins the derivative at 0 would lose
     # it.
@@ -534,27 +377,6 @@ def test_sectional_curvature_is_seen_by_transport_around_a_loop():
     assert change[[2, 3]].abs().max() < 1e-2
 
 
-def test_the_antipode_is_one_point_and_its_light_cone_is_not():
-    M = PseudoHyperboloid(2, 1, -4.0)
-    x = M.random(generator=torch.Generator().manual_seed(0))
-    assert M.dist(x, -x).item() == pytest.approx(2 * math.pi)
-    assert M.sqdist(x, -x).item() == pytest.approx(-4 * math.pi**2)
-    ray = M.proju(x, torch.tensor([0.0, 1.0, 0.3, 2.0], dtype=torch.float64))
-    near = -M.expmap(x, 1e-6 * ray)
-    assert M.sqnorm(ray) > 0
-    assert M.dist(x, near).isnan(), "space-like from -x, however near, there is no geodesic from x"
-    assert M.dissimilarity(x, near).item() == pytest.approx(2 * (math.pi / 2 + 1), rel=1e-6)
-
-
-def test_a_ball_is_open(generator):
-    M = PseudoHyperboloid(2, 1, -4.0)
-    x, y = M.random(200, generator=generator), M.random(200, generator=generator)
-    length = M.dist(x, y)
-    exists = length.isfinite()
-    assert not M.in_ball(x, y, length)[exists].any()
-    assert M.in_ball(x, y, length * (1 + 1e-9))[exists & (length > 0)].all()
-
-
 def test_tolerances_of_membership_are_tight_and_can_be_given():
     M = PseudoHyperboloid(2, 1)
     x = M.origin()
@@ -582,19 +404,6 @@ def test_single_precision_passes_membership_in_many_dimensions(generator):
         assert M.check_point(x).ok
         assert M.check_tangent(x, u).ok
         assert M.check_point(M.expmap(x, u * (0.5 / u.norm(dim=-1, keepdim=True)))).ok
-
-
-def test_float32_gradients_are_finite_far_apart():
-    M = PseudoHyperboloid(2, 0)
-    o, u = M.origin(dtype=torch.float32), torch.tensor([0.0, 0.0, 1.0])
-    x, y = M.expmap(o, 10 * u).requires_grad_(), M.expmap(o, -10 * u)
-    for measure in (
-        M.smoothed_dissimilarity,
-        M.sqdist,
-        M.dissimilarity,
-        lambda x, y: M.logmap(x, y).vector.sum(),
-    ):
-        assert torch.autograd.grad(measure(x, y), x)[0].isfinite().all()
 
 
 def test_the_smoothed_dissimilarity_does_not_overflow_in_float32():
@@ -628,76 +437,6 @@ def test_the_smoothed_dissimilarity_keeps_its_digits(manifold, epsilon, generato
     torch.testing.assert_close(
         manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0
     )
-
-
-CURVED = [
-    *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1), (1, 2))),
-    *(PseudoSphere(*signature, 0.25) for signature in ((1, 2), (2, 1), (4, -1))),
-]
-
-
-@pytest.mark.parametrize("M", CURVED, ids=lambda M: M._label())
-def test_the_shape_operator_is_how_the_unit_normal_turns(M, generator):
-    x, h = M.random(20, generator=generator), 1e-5
-    u, z = (
-        M.random_tangent(x, scale=0.2, generator=generator),
-        torch.randn(20, 4, dtype=torch.float64),
-    )
-    turning = (M.unit_normal(M.geodesic(x, u, h)) - M.unit_normal(M.geodesic(x, u, -h))) / (2 * h)
-    torch.testing.assert_close(M.shape_operator(x, u), -turning, rtol=1e-7, atol=1e-8)
-    bending = (M.geodesic(x, u, h) - 2 * x + M.geodesic(x, u, -h)) / h**2
-    second = (
-        M.inner(M.shape_operator(x, u), u) * M.beta.sign()
-    )  # of the second fundamental form, along the normal
-    torch.testing.assert_close(
-        M.projn(x, bending), second.unsqueeze(-1) * M.unit_normal(x), rtol=1e-4, atol=1e-4
-    )
-    torch.testing.assert_close(M.sqnorm(M.unit_normal(x)), M.beta.sign().expand(20))
-    torch.testing.assert_close(M.proju(x, z) + M.projn(x, z), z)
-    torch.testing.assert_close(M.projn(x, M.projn(x, z)), M.projn(x, z))
-    wide = M.shape_operator(x[:, None], u)
-    assert wide.shape == (20, 20, 4)
-    torch.testing.assert_close(torch.stack([M.shape_operator(y, u) for y in x]), wide)
-
-
-@pytest.mark.parametrize("M", CURVED, ids=lambda M: M._label())
-def test_the_gauss_equation_gives_the_sectional_curvature(M, generator):
-    x = M.random(20, generator=generator)
-    u, v = (M.random_tangent(x, generator=generator) for _ in range(2))
-    second = [[M.inner(M.shape_operator(x, a), b) for b in (u, v)] for a in (u, v)]
-    first = [[M.inner(a, b) for b in (u, v)] for a in (u, v)]
-    bent, area = (m[0][0] * m[1][1] - m[0][1] * m[1][0] for m in (second, first))
-    torch.testing.assert_close(
-        M.beta.sign() * bent / area, M.sectional_curvature.expand(20), rtol=1e-8, atol=1e-8
-    )
-    # The mean curvature is the trace of S by the dimension; S is 0 on the normal, where proju is
-    # too.
-    identity = torch.eye(4, dtype=torch.float64)
-    trace = torch.stack([M.shape_operator(y, M.proju(y, identity)).trace() for y in x])
-    torch.testing.assert_close(trace / M.dim, M.mean_curvature.expand(20))
-
-
-@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
-def test_hyperbolic_space_and_the_sphere_are_contained(beta, dtype, generator):
-    M, radius = PseudoHyperboloid(2, 3, beta), math.sqrt(-beta)
-    H, S = PseudoHyperboloid(2, 0, beta), PseudoHyperboloid(0, 3, beta)
-    a, b = (H.random(4, 5, generator=generator, dtype=dtype) for _ in range(2))
-    x, y = M.include_hyperbolic(a), M.include_hyperbolic(b)
-    assert (x.shape, x.dtype) == ((4, 5, 6), dtype)
-    assert torch.equal(x[..., [0, 4, 5]], a)
-    assert (x[..., 1:4] == 0).all()
-    assert M.check_point(x).ok
-    torch.testing.assert_close(M.dist(x, y), H.dist(a, b))
-    cosine = (a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(-1)).double() / radius**2
-    torch.testing.assert_close(M.dist(x, y).double(), radius * cosine.acosh(), rtol=2e-3, atol=2e-3)
-    a, b = (S.random(4, 5, generator=generator, dtype=dtype) for _ in range(2))
-    x, y = M.include_sphere(a), M.include_sphere(b)
-    assert torch.equal(x[..., :4], a)
-    assert (x[..., 4:] == 0).all()
-    assert M.check_point(x).ok
-    torch.testing.assert_close(M.dist(x, y), S.dist(a, b))
-    great_circle = radius * ((a * b).sum(-1).double() / radius**2).acos()
-    torch.testing.assert_close(M.dist(x, y).double(), great_circle, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("height", [1.0, 1e2, 1e4, 1e6])
@@ -752,13 +491,3 @@ def test_derivatives_far_out_are_those_of_the_distance():
     for measure in (M.dist, M.dissimilarity):
         (slope,) = torch.autograd.grad(measure(x, M.geodesic(x, u, t)), t)
         assert slope.item() == pytest.approx(1.0, abs=rounding)
-
-
-def test_what_is_not_contained_is_refused():
-    for call, message in (
-        (lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)), "no hyperbolic space"),
-        (lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)), "no sphere of its own β"),
-        (lambda: PseudoHyperboloid(3, 2).include_sphere(torch.ones(6)), "point must have 3 coord"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()

@@ -4,12 +4,10 @@ none.
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
+from steps import train
 from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.nn import ClassDecoder, LinkDecoder
@@ -55,31 +53,10 @@ def test_learnt_numbers_are_learnt_and_the_temperature_stays_positive():
     links = (M.dissimilarity(x[:30], x[30:]) < 0.6).double()
     decoder = LinkDecoder(M, radius=0.0, temperature=2.0, dtype=F64)
     optimizer = uh.optim.PseudoRiemannianAdam([*decoder.parameters()], lr=0.1)
-    for _ in range(150):
-        optimizer.zero_grad()
-        nn.functional.binary_cross_entropy_with_logits(decoder(x[:30], x[30:]), links).backward()
-        optimizer.step()
-        assert decoder.temperature > 0
-    assert decoder.temperature < 1.0
+    entropy = nn.functional.binary_cross_entropy_with_logits
+    train(optimizer, lambda: entropy(decoder(x[:30], x[30:]), links), 150)
+    assert 0.0 < decoder.temperature < 1.0
     assert ((decoder.probability(x[:30], x[30:]) > 0.5).double() == links).double().mean() > 0.9
-
-
-def test_classes_are_learnt():
-    M = uh.PseudoHyperboloid(2, 1, -4.0)
-    centres = M.random_near_pole(3, epsilon=1.0, generator=0)
-    labels = torch.arange(60) % 3
-    x = M.phi(
-        centres[labels]
-        + 0.05 * torch.randn(60, 4, dtype=F64, generator=torch.Generator().manual_seed(0))
-    )
-    decoder = ClassDecoder(M, 3, generator=1, dissimilarity="smoothed", epsilon=1e-2, dtype=F64)
-    optimizer = uh.optim.PseudoRiemannianAdam(decoder.parameters(), lr=3e-2)
-    for _ in range(150):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(decoder(x), labels).backward()
-        optimizer.step()
-    assert (decoder(x).argmax(-1) == labels).double().mean() > 0.95
-    M.assert_point(decoder.prototypes.detach())
 
 
 @pytest.mark.parametrize("dissimilarity", ["geodesic", "smoothed"])
@@ -102,45 +79,3 @@ def test_gradients_are_finite_on_the_cone(dissimilarity):
     total.backward()
     for tensor in (x, y, *links.parameters(), *classes.parameters()):
         assert tensor.grad.isfinite().all()
-
-
-class Model(nn.Module):
-    def __init__(self, seed):
-        super().__init__()
-        self.manifold = uh.PseudoHyperboloid(2, 1, -4.0)
-        self.links = LinkDecoder(self.manifold, temperature=1.0 + seed)
-        self.classes = ClassDecoder(self.manifold, 3, generator=seed)
-
-    def forward(self, x, y):
-        return self.links(x, y), self.classes(x)
-
-
-@pytest.mark.slow
-def test_they_compile_in_one_graph_and_make_ensembles():
-    models = [Model(seed) for seed in range(3)]
-    M = models[0].manifold
-    x, y = (M.random(6, generator=k) for k in (0, 1))
-    compiled = torch.compile(models[0], fullgraph=True, backend="aot_eager")
-    for a, b in zip(compiled(x, y), models[0](x, y), strict=True):
-        assert a.dtype == torch.float64
-        torch.testing.assert_close(a, b)
-    params, buffers = stack_module_state(models)
-    base = copy.deepcopy(models[0])
-    together = vmap(lambda p, b: functional_call(base, (p, b), (x, y)))(params, buffers)
-    for k, model in enumerate(models):
-        for a, b in zip(together, model(x, y), strict=True):
-            torch.testing.assert_close(a[k], b)
-
-
-def test_what_is_wrong_is_told():
-    M = MANIFOLDS[0]
-    with pytest.raises(ValueError, match="temperature must be a finite positive number, got -1"):
-        LinkDecoder(M, temperature=-1)
-    with pytest.raises(ValueError, match="radius must be a finite number, got inf"):
-        LinkDecoder(M, radius=float("inf"))
-    with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed'"):
-        ClassDecoder(M, 3, epsilon=0.1)
-    with pytest.raises(ValueError, match="classes must be at least 1, got 0"):
-        ClassDecoder(M, 0)
-    with pytest.raises(TypeError, match="manifold must be a Manifold, got int"):
-        LinkDecoder(3)

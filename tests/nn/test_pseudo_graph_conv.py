@@ -7,7 +7,6 @@ from __future__ import annotations
 import pytest
 import torch
 from torch.func import functional_call, stack_module_state, vmap
-from torch.nn import functional
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.nn import PseudoGraphConv, PseudoLinear, normalized_edges
@@ -104,12 +103,6 @@ def test_without_edges_it_is_the_linear_layer():
     torch.testing.assert_close(made(x, torch.empty(2, 0, dtype=torch.int64)), plain(x))
 
 
-def test_sparse_features_are_taken(edges):
-    made = convolution(Euclidean(50), Q(2, 2))
-    x = functional.dropout(torch.ones(34, 50, dtype=torch.float64), 0.9)
-    torch.testing.assert_close(made(x.to_sparse(), edges), made(x, edges))
-
-
 def test_it_compiles_and_is_mapped_over_ensembles(edges):
     M = Q(1, 3, -4.0)
     made, x = (
@@ -134,15 +127,3 @@ def test_gradients_are_finite_and_right(edges):
     assert torch.autograd.gradcheck(
         lambda x, w: functional_call(made, {"weight": w}, (x, ring)), (x, made.weight)
     )
-
-
-def test_what_is_wrong_is_named(edges):
-    M = Q(2, 1)
-    made, x = convolution(M, M), M.random(34)
-    with pytest.raises(
-        ValueError, match=r"edge_index must be integers \[2, m\], got shape \(156, 2\)"
-    ):
-        made(x, edges.T)
-    with pytest.raises(ValueError, match="edge_weight must be one number for each of 156 edges"):
-        made(x, edges, torch.ones(3))
-    assert "normalize=True" in repr(made)

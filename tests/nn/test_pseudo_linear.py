@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import functional_call
 from torch.nn import functional
 
 import ultrahyperbolic as uh
@@ -18,22 +18,10 @@ from ultrahyperbolic.nn.linear import coordinates, from_coordinates, out_width, 
 
 Q = PseudoHyperboloid
 MANIFOLDS = [
-    Q(4, 0),
-    Q(4, 0, -4.0),
-    Q(0, 4, -0.25),
-    Q(3, 3, -4.0),
-    Q(1, 3),
-    Q(3, 1, -0.25),
-    Q(2, 2),
-    Q(1, 1, -4.0),
-    Q(0, 1),
-    Q(1, 0),
-    PseudoSphere(3, 1, 4.0),
-    PseudoSphere(1, 3),
-    PseudoSphere(3, -1),
+    *(Q(*signature) for signature in ((4, 0, -4.0), (0, 4, -0.25), (3, 3, -4.0), (0, 1), (1, 0))),
+    *(PseudoSphere(*signature) for signature in ((3, 1, 4.0), (1, 3), (3, -1))),
     Euclidean(3),
-    Product(Q(2, 1, -4.0), Euclidean(2), Q(3, 0)),
-    Product(PseudoSphere(2, 1), Q(1, 1, -4.0)),
+    Product(Q(2, 1, -4.0), Euclidean(2), PseudoSphere(2, 1), Q(3, 0)),
 ]
 NAMES = [manifold._label() for manifold in MANIFOLDS]
 
@@ -79,7 +67,6 @@ def test_psi_and_its_inverse(manifold):
     torch.testing.assert_close(from_coordinates(manifold, z), x, rtol=1e-12, atol=1e-12)
     if isinstance(manifold, PseudoHyperboloid):
         hyperbolic = manifold.q == 0
-        torch.testing.assert_close(z, manifold.psi(x)[..., hyperbolic:], rtol=0.0, atol=0.0)
         through = from_coordinates(manifold, coordinates(manifold, 3.0 * x)[..., hyperbolic:])
         torch.testing.assert_close(through, manifold.phi(3.0 * x), rtol=1e-12, atol=1e-12)
 
@@ -94,17 +81,6 @@ def test_points_become_points(number, step):
         single = made.float()(points(into, dtype=torch.float32))
         assert single.dtype == torch.float32
         out.assert_point(single)
-
-
-@pytest.mark.parametrize(
-    "manifold", [m for m in MANIFOLDS if out_width(m) == m.ambient_dim], ids=str
-)
-def test_the_identity_is_among_them(manifold):
-    made = PseudoLinear(manifold, manifold, bias=False, dtype=torch.float64)
-    with torch.no_grad():
-        made.weight.copy_(torch.eye(manifold.ambient_dim, dtype=torch.float64))
-    x = points(manifold)
-    torch.testing.assert_close(made(x), x, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -149,17 +125,7 @@ def test_where_no_time_is_left_the_pole_is_chosen():
     y.sum().backward()
     assert x.grad.isfinite().all()
     assert made.weight.grad.isfinite().all()
-    assert (
-        made(torch.full((1, 3), math.nan, dtype=torch.float64)).isnan().all()
-    )  # NaN is not hidden
-
-
-@pytest.mark.parametrize("out", [Q(2, 2, -4.0), Q(3, 0), Q(0, 3)])
-def test_a_new_layer_maps_zero_to_the_pole(out):
-    zero = torch.zeros(1, 5, dtype=torch.float64)
-    torch.testing.assert_close(
-        PseudoLinear(Euclidean(5), out, dtype=torch.float64)(zero), out.origin(1)
-    )
+    assert made(torch.full_like(x, math.nan)).isnan().all(), "NaN is not hidden"
 
 
 def test_in_hyperbolic_space_it_is_the_lorentz_layer():
@@ -189,76 +155,3 @@ def test_between_flat_spaces_it_is_torch_s():
     x = torch.randn(2, 5, 4, dtype=torch.float64)
     torch.testing.assert_close(made(x), plain(x))
     torch.testing.assert_close(PseudoActivation(Euclidean(4))(x), functional.leaky_relu(x))
-
-
-def test_beta_scales_and_nothing_else():
-    x, y = Q(2, 1).random(5, generator=0), []
-    for beta in (-1.0, -4.0):
-        M = Q(2, 1, beta)
-        y.append(PseudoActivation(M)(layer(M, M)(Q(2, 1).homothety(x, beta))) / math.sqrt(-beta))
-    torch.testing.assert_close(*y)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "manifold",
-    [
-        Q(3, 3, -4.0),
-        *(
-            pytest.param(M, marks=pytest.mark.slow)
-            for M in (Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1))
-        ),
-    ],
-    ids=str,
-)
-def test_it_compiles_as_one_graph(manifold):
-    model = torch.nn.Sequential(
-        layer(manifold, manifold),
-        PseudoActivation(manifold),
-        layer(manifold, Q(1, 2), quotient=True),
-    )
-    x = manifold.random(6, generator=0).requires_grad_()
-    y = torch.compile(model, fullgraph=True, backend="aot_eager")(x)
-    torch.testing.assert_close(y, model(x))
-    gradients = [
-        torch.autograd.grad(value.square().sum(), (x, model[0].weight)) for value in (y, model(x))
-    ]
-    torch.testing.assert_close(*gradients)
-
-
-@pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
-def test_an_ensemble_is_one_call(manifold):
-    made = [
-        torch.nn.Sequential(layer(manifold, manifold, seed=k), PseudoActivation(manifold))
-        for k in range(3)
-    ]
-    parameters, buffers = stack_module_state(made)
-    x = manifold.random(6, generator=0)
-    expected = torch.stack([model(x) for model in made])
-    together = vmap(lambda p: functional_call(made[0], p, x))(parameters)
-    torch.testing.assert_close(together, expected)
-    # torch does not put back what modules share, here β, unless it is told not to look for that.
-    together = vmap(lambda p, b: functional_call(made[0], (p, b), x, tie_weights=False))(
-        parameters, buffers
-    )
-    torch.testing.assert_close(together, expected)
-    rows = vmap(made[0])(x)
-    torch.testing.assert_close(rows, made[0](x))
-
-
-def test_what_is_wrong_is_named():
-    M = Q(2, 1)
-    with pytest.raises(TypeError, match="in_manifold must be a Manifold, got int"):
-        PseudoLinear(3, M)
-    with pytest.raises(
-        TypeError, match=r"x is torch.float64 and the layer's weight torch.float32: pass dtype"
-    ):
-        PseudoLinear(M, M)(M.random(3))
-    with pytest.raises(ValueError, match="x must have 4 coordinates"):
-        layer(M, M)(torch.ones(3, 5, dtype=torch.float64))
-    with pytest.raises(TypeError, match="function must be callable"):
-        PseudoActivation(M, "relu")
-    own = type("Own", (uh.Manifold,), dict.fromkeys(uh.Manifold.__abstractmethods__))()
-    with pytest.raises(TypeError, match=r"layers are defined on PseudoHyperboloid, .*, got Own"):
-        PseudoActivation(own)
-    assert "quotient=True" in repr(PseudoLinear(M, M, quotient=True))

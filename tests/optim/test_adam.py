@@ -8,6 +8,7 @@ import math
 
 import pytest
 import torch
+from steps import train as steps_of
 
 from ultrahyperbolic import (
     Euclidean,
@@ -21,7 +22,6 @@ from ultrahyperbolic.optim import (
     DescentSettings,
     DescentState,
     PseudoRiemannianAdam,
-    PseudoRiemannianSGD,
     descent_step,
 )
 
@@ -60,16 +60,11 @@ def outwards(M, x, generator):
     return -M.dissimilarity(x, M.origin(dtype=x.dtype)).mean()
 
 
-def train(M, loss, make, steps, dtype=torch.float64):
+def train(M, loss, make, steps, dtype=torch.float64, kind=ManifoldParameter):
     """The points after some steps, and all losses."""
-    x = ManifoldParameter(M.random_near_pole(NODES, epsilon=0.1, generator=0).to(dtype), M)
-    optimizer, generator, values = make([x]), torch.Generator().manual_seed(0), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        value = loss(M, x, generator)
-        value.backward()
-        optimizer.step()
-        values.append(value.item())
+    x = kind(M.random_near_pole(NODES, epsilon=0.1, generator=0).to(dtype), M)
+    generator = torch.Generator().manual_seed(0)
+    values = steps_of(make([x]), lambda: loss(M, x, generator), steps)
     return x.detach().as_subclass(torch.Tensor), values
 
 
@@ -90,41 +85,15 @@ def test_in_hyperbolic_space_adam_is_geoopt_s(p, lr, loss):
     geoopt = pytest.importorskip("geoopt")
     M = PseudoHyperboloid(p, 0)
     x, _ = train(M, loss, lambda params: PseudoRiemannianAdam(params, lr=lr), 40)
-
-    def theirs(params):
-        twin.data, twin.grad = params[0].detach().as_subclass(torch.Tensor).clone(), None
-        return Follower(params[0])
-
-    twin = geoopt.ManifoldParameter(M.origin(NODES), geoopt.Lorentz())
-
-    class Follower:
-        """Steps geoopt's parameter with the gradient of ours, and ours to where it is."""
-
-        def __init__(self, param):
-            self.param, self.inner = param, geoopt.optim.RiemannianAdam([twin], lr=lr)
-
-        def zero_grad(self):
-            self.param.grad = None
-
-        def step(self):
-            twin.grad = self.param.grad.clone()
-            self.inner.step()
-            self.param.data.copy_(twin.data)
-
-    y, _ = train(M, loss, theirs, 40)
-    torch.testing.assert_close(
-        x, y, rtol=0.1 * lr, atol=0.1 * lr
-    )  # geoopt's map is exp, ours ends a little earlier
-
-
-@pytest.mark.parametrize("lr", [0.3, 1.0])
-@pytest.mark.parametrize(("p", "q"), [(2, 0), (5, 0), (0, 3)])
-def test_sgd_trains_where_the_metric_is_definite(p, q, lr):
-    M = PseudoHyperboloid(p, q)
-    _, values = train(
-        M, stress, lambda params: PseudoRiemannianSGD(params, lr=lr, momentum=0.9), 100
+    y, _ = train(
+        M,
+        loss,
+        lambda params: geoopt.optim.RiemannianAdam(params, lr=lr),
+        40,
+        kind=lambda points, _: geoopt.ManifoldParameter(points, geoopt.Lorentz()),
     )
-    assert values[-1] < 0.7 * values[0]
+    # geoopt's map is exp, ours ends a little earlier.
+    torch.testing.assert_close(x, y, rtol=0.1 * lr, atol=0.1 * lr)
 
 
 @pytest.mark.parametrize(("p", "q"), [(2, 0), (2, 1), (3, 3)])
@@ -135,11 +104,7 @@ def test_points_stay_where_they_are_representable(p, q, dtype):
     assert -values[-1] > 5.0, "but they go far"
     # From there they come back.
     points = torch.nn.Parameter(x)
-    optimizer = PseudoRiemannianAdam([points], M, lr=0.3)
-    for _ in range(100):
-        optimizer.zero_grad()
-        (-outwards(M, points, None)).backward()
-        optimizer.step()
+    steps_of(PseudoRiemannianAdam([points], M, lr=0.3), lambda: -outwards(M, points, None), 100)
     assert M.dissimilarity(points, M.origin(dtype=dtype)).mean() < -0.7 * values[-1]
 
 
@@ -176,14 +141,7 @@ def test_the_retraction_follows_the_geodesic(manifold, generator):
 
 
 @pytest.mark.parametrize(
-    "M",
-    [
-        PseudoHyperboloid(3, 1, -4.0),
-        PseudoSphere(2, 1, 4.0),
-        PseudoHyperboloid(3, 0),
-        PseudoHyperboloid(0, 3),
-    ],
-    ids=str,
+    "M", [PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 1, 4.0), PseudoHyperboloid(3, 0)], ids=str
 )
 def test_the_squared_length_is_positive_and_that_of_the_surrogate(M, generator):
     x = M.random(30, scale=2.0, generator=generator)
@@ -210,15 +168,9 @@ def test_components_of_products_are_their_factors_and_flat_coordinates(generator
     torch.testing.assert_close(found[:, :3], H.component_sqnorm(x[:, :3], u[:, :3]).expand(5, 3))
     torch.testing.assert_close(found[:, 3:], u[:, 3:].square())
     # So a product trains as its factors would alone.
-    whole, parts = (
-        torch.nn.Parameter(x.clone()),
-        [torch.nn.Parameter(part.clone()) for part in M.split(x)],
-    )
-    optimizers = [PseudoRiemannianAdam([whole], M, lr=0.1)]
-    optimizers += [
-        PseudoRiemannianAdam([part], factor, lr=0.1)
-        for part, factor in zip(parts, (H, E), strict=True)
-    ]
+    whole, *parts = (torch.nn.Parameter(part.clone()) for part in (x, *M.split(x)))
+    spaces = zip((whole, *parts), (M, H, E), strict=True)
+    optimizers = [PseudoRiemannianAdam([points], space, lr=0.1) for points, space in spaces]
     for _ in range(5):
         for points in (whole, torch.cat(parts, dim=-1)):
             (points.sin() + points.square()).sum().backward()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from itertools import pairwise
 
 import pytest
 import torch
@@ -47,31 +47,9 @@ def test_the_descent_identity_on_random_functions(manifold):
         beta, square = manifold.beta, x.square().sum(-1, keepdim=True)
         expanded = gradient - dot / beta * G * x - inner / beta * x + square * dot / beta**2 * x
         torch.testing.assert_close(chi, expanded, rtol=1e-9, atol=1e-9)
-        # And of Eq. 15.
-        written_out = (
-            gradient.square().sum(-1, keepdim=True)
-            - 2 * dot * inner / beta
-            + dot.square() * square / beta**2
-        )
-        torch.testing.assert_close(
-            manifold.inner(rgrad, chi, keepdim=True), written_out, rtol=1e-9, atol=1e-9
-        )
 
 
-def test_chi_vanishes_only_where_the_gradient_does(manifold, generator):
-    x = manifold.random(64, generator=generator)
-    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    rgrad, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
-    assert (chi.norm(dim=-1) > 1e-3 * rgrad.norm(dim=-1)).all()
-    # A Euclidean gradient along G x is normal to the manifold: both vanish.
-    normal = manifold.raise_index(x)
-    scale = x.square().sum(-1, keepdim=True)
-    assert (manifold.egrad2rgrad(x, normal).abs() <= 1e-13 * scale).all()
-    assert (manifold.descent_direction(x, normal).abs() <= 1e-12 * scale**2).all()
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_null_gradient_stops_df_but_not_chi(sign):
+def test_a_null_gradient_stops_df_but_not_chi():
     # f(x) = x_1 + x_2 on Q^{2,1} at the pole: Df = (0, -1, 1, 0) is null and not zero. Along ±Df f
     # does not change at all; along -χ it falls.
     M = PseudoHyperboloid(2, 1, -4.0)
@@ -84,11 +62,13 @@ def test_a_null_gradient_stops_df_but_not_chi(sign):
     def f(x):
         return x[..., 1] + x[..., 2]
 
-    for t in (1e-3, 0.1, 1.0, 10.0):
-        assert f(M.expmap(x, sign * t * rgrad)).item() == pytest.approx(0.0, abs=1e-12)
+    for t in (-1.0, 1e-3, 0.1, 10.0):
+        assert f(M.expmap(x, t * rgrad)).item() == pytest.approx(0.0, abs=1e-12)
     chi = M.descent_direction(x, gradient)
     for t in (1e-3, 0.1, 1.0):
         assert f(M.expmap(x, -t * chi)).item() < -t
+    signed = DescentSettings(M, lr=0.1, direction="signed-gradient")
+    assert torch.equal(descent_step(x, gradient, DescentState(), signed)[0], x)
 
 
 @pytest.mark.parametrize("direction", ["descent", "surrogate", "gram-schmidt"])
@@ -117,16 +97,18 @@ def test_one_step_along_each_direction_is_its_definition(manifold, generator):
     values, vectors = torch.linalg.eigh(manifold.preconditioner(x))
     absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
     definitions = {
+        "descent": manifold.descent_direction(x, gradient),
         "surrogate": (absolute @ gradient.unsqueeze(-1)).squeeze(-1),
         "gradient": rgrad,
         "signed-gradient": torch.where(manifold.sqnorm(rgrad, keepdim=True) > 0, rgrad, -rgrad),
     }
     for direction, expected in definitions.items():
         settings = DescentSettings(manifold, lr=1e-3, direction=direction)
-        moved, _ = descent_step(x, gradient, DescentState(), settings)
+        moved, state = descent_step(x, gradient, DescentState(), settings)
         torch.testing.assert_close(
-            moved, manifold.expmap(x, -1e-3 * expected), rtol=1e-10, atol=1e-10
+            moved, manifold.expmap(x, -1e-3 * expected), rtol=1e-9, atol=1e-9
         )
+        assert state._replace(finite=None) == DescentState(1)
 
 
 @pytest.mark.parametrize("scale", [0.0, 3.0])
@@ -168,40 +150,6 @@ def test_gram_schmidt_on_other_manifolds(generator):
         torch.testing.assert_close(zeta, M.surrogate_direction(x, gradient), rtol=1e-9, atol=1e-9)
 
 
-def test_the_signed_gradient_sticks_where_the_gradient_is_null():
-    # f = x_1 + x_2 on Q^{2,1} at the pole, where Df is null: neither -Df nor +Df descends, and
-    # nothing moves.
-    M = PseudoHyperboloid(2, 1, -4.0)
-    x, gradient = M.origin(1), torch.tensor([[0.0, 1.0, 1.0, 0.0]], dtype=torch.float64)
-    reached = {
-        direction: descent_step(
-            x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction)
-        )[0]
-        for direction in ("signed-gradient", "descent", "surrogate")
-    }
-    assert torch.equal(reached["signed-gradient"], x)
-    for direction in ("descent", "surrogate"):
-        assert (gradient * reached[direction]).sum() < -0.1
-
-
-def test_the_signed_gradient_runs_into_the_null_cone_and_stays_there():
-    M, start, f = problem()
-
-    def run(direction):
-        x = start
-        for _ in range(400):
-            settings = DescentSettings(M, lr=0.02, direction=direction, max_step=0.1)
-            x, _ = descent_step(x, euclidean_gradient(f, x), DescentState(), settings)
-        return x, M.egrad2rgrad(x, euclidean_gradient(f, x))
-
-    x, rgrad = run("signed-gradient")
-    slopes = M.sqnorm(rgrad).abs() / rgrad.square().sum(-1)
-    stuck = rgrad.norm(dim=-1) > 0.1
-    assert stuck.any(), "far from a minimum"
-    assert slopes[stuck].median() < 0.1, "and almost null"
-    assert f(run("surrogate")[0]) < 1e-3 * f(x)
-
-
 @pytest.mark.parametrize("direction", ["descent", "surrogate", "gram-schmidt"])
 def test_adam_descends_whatever_the_second_moment(manifold, direction, generator):
     x = manifold.random(64, scale=2.0, generator=generator)
@@ -215,41 +163,19 @@ def test_adam_descends_whatever_the_second_moment(manifold, direction, generator
     assert manifold.check_point(moved).ok
 
 
-@pytest.mark.parametrize("direction", ["surrogate", "gram-schmidt", "signed-gradient"])
-def test_momentum_begins_with_the_plain_step(manifold, direction, generator):
-    x = manifold.random(6, generator=generator)
-    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    plain = DescentSettings(manifold, lr=1e-2, direction=direction, max_step=0.1)
-    first, _ = descent_step(x, gradient, DescentState(), plain)
-    again, state = descent_step(
-        x, gradient, DescentState(), dataclasses.replace(plain, momentum=0.9)
-    )
-    torch.testing.assert_close(first, again, rtol=1e-12, atol=1e-12)
-    assert manifold.check_tangent(again, state.momentum).ok
-    # Then it follows the running gradient, turned as Df is.
-    later, _ = descent_step(again, gradient, state, dataclasses.replace(plain, momentum=0.9))
-    assert manifold.check_point(later).ok
-    assert (later - again).norm() > 1e-3
-
-
-def problem():
-    """Bring ten points of Q^{3,1} to ten targets: the least sum of squared coordinate differences
-    is 0.
-    """
+def test_chi_converges_and_the_gradient_does_not():
+    """Ten points of Q^{3,1} are to be brought to ten targets."""
     M = PseudoHyperboloid(3, 1)
     generator = torch.Generator().manual_seed(3)
     target = M.random(10, scale=0.5, generator=generator)
     start = M.expmap(target, 0.5 * M.random_tangent(target, generator=generator))
-    return M, start, lambda x: (x - target).square().sum()
 
-
-def test_chi_converges_and_the_gradient_does_not():
-    M, start, f = problem()
+    def f(x):
+        return (x - target).square().sum()
 
     def run(direction):
-        x, state = start, DescentState()
+        x, state, losses = start, DescentState(), []
         settings = DescentSettings(M, lr=0.02, direction=direction, max_step=0.1)
-        losses = []
         for _ in range(400):
             losses.append(f(x).item())
             x, state = descent_step(x, euclidean_gradient(f, x), state, settings)
@@ -261,16 +187,7 @@ def test_chi_converges_and_the_gradient_does_not():
     assert min(along_gradient) > 10 * along_chi[-1]
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        (4, 0),
-        (0, 4),
-        (2, 2),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 3), (3, 1))),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("signature", [(4, 0), (0, 4), (2, 2)], ids=str)
 @pytest.mark.parametrize(
     "options",
     [{}, {"method": "line_search"}, {"method": "line_search", "direction": "descent"}],
@@ -280,13 +197,9 @@ def test_searches_decrease_every_step(manifold, options):
     for seed in range(5):
         generator = torch.Generator().manual_seed(seed)
         f = random_function(generator)
-        result = minimize(
-            f, manifold.random(8, generator=generator), manifold, max_iterations=40, **options
-        )
-        assert all(
-            later < earlier
-            for earlier, later in zip(result.history, result.history[1:], strict=False)
-        )
+        start = manifold.random(8, generator=generator)
+        history = minimize(f, start, manifold, max_iterations=40, **options).history
+        assert all(later < earlier for earlier, later in pairwise(history))
 
 
 def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
@@ -310,8 +223,6 @@ def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
     found = armijo(cliff, y, value, 2 * y * torch.tensor([0.0, 0, 1, 0]), M, first_step=100.0)
     assert 0 < found.step < 100
     assert found.value < value
-    with pytest.raises(ValueError, match="first_step must be a finite positive number"):
-        armijo(cliff, y, value, y, M, first_step=0.0)
 
 
 def test_armijo_demands_a_sufficient_decrease():
@@ -336,38 +247,10 @@ def test_armijo_demands_a_sufficient_decrease():
     assert up.value == -1.0
 
 
-def test_one_step_is_algorithm_1(manifold, generator):
-    x = manifold.random(6, generator=generator)
-    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    before = x.clone(), gradient.clone()
-    moved, state = descent_step(x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2))
-    by_hand = manifold.expmap(x, -1e-2 * manifold.descent_direction(x, gradient))
-    torch.testing.assert_close(moved, by_hand, rtol=1e-9, atol=1e-9)
-    assert state._replace(finite=None) == DescentState(1)
-    assert state.finite.all()
-    assert torch.equal(x, before[0])
-    assert torch.equal(gradient, before[1])
-    # The projected, momentum-carrying step lands in the tangent space of the new point.
-    moved, state = descent_step(
-        x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2, momentum=0.9)
-    )
-    assert manifold.check_tangent(moved, state.momentum).ok
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "second_moment"),
-    [
-        ("descent", 0.99),
-        *(
-            pytest.param(*each, marks=pytest.mark.slow)
-            for each in (
-                ("surrogate", None),
-                ("surrogate", 0.99),
-                ("gram-schmidt", None),
-                ("signed-gradient", None),
-            )
-        ),
-    ],
+    [("descent", 0.99), ("surrogate", None), ("gram-schmidt", None), ("signed-gradient", None)],
 )
 def test_descent_step_compiles_without_graph_breaks(direction, second_moment, generator):
     M = PseudoHyperboloid(2, 1)
@@ -411,24 +294,7 @@ def test_momentum_is_carried_by_parallel_transport(manifold, generator):
     torch.testing.assert_close(again, manifold.expmap(moved, move), rtol=1e-8, atol=1e-8)
 
 
-def test_each_point_is_clipped_by_itself():
-    M = Euclidean(2)
-    x = torch.zeros(2, 2, dtype=torch.float64)
-    gradient = torch.tensor([[1e6, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.01, max_step=0.1))
-    torch.testing.assert_close(
-        moved, torch.tensor([[-0.1, 0.0], [0.0, -0.01]], dtype=torch.float64)
-    )
-
-
-@pytest.mark.parametrize(
-    "signature",
-    [
-        (2, 2),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ((4, 0), (0, 4), (1, 3), (3, 1))),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("signature", [(2, 2), (3, 1)], ids=str)
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_points_do_not_drift_off_the_manifold(manifold, momentum, generator):
     x, state = manifold.random(20, generator=generator), DescentState()

@@ -62,9 +62,7 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         return self.manifold.inner(u, u if v is None else v, keepdim=keepdim)
 
     def component_inner(self, x: Tensor, u: Tensor, v: Tensor | None = None) -> Tensor:
-        """u · v for each point [..., 1]: positive for v = u, and one number for all coordinates, so
-        that a tangent vector divided by it stays tangent.
-        """
+        """u · v for each point [..., 1]: a tangent vector divided by it stays tangent."""
         return (u * (u if v is None else v)).sum(-1, keepdim=True)
 
     def norm(self, x: Tensor, u: Tensor, *, keepdim: bool = False) -> Tensor:
@@ -96,9 +94,7 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     def random(
         self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]
     ) -> Tensor:
-        """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the
-        coordinates.
-        """
+        """Random points [*size, d], as a ``geoopt.ManifoldTensor``."""
         points = self.manifold.random(*size, scale=scale, generator=generator, **at)
         tensor: Tensor = geoopt.ManifoldTensor(points, manifold=self)
         return tensor
@@ -109,14 +105,10 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         return tensor
 
     def _check_shape(self, shape: Sequence[int], name: str) -> tuple[bool, str | None]:
-        ok = len(shape) > 0 and shape[-1] == self.manifold.ambient_dim
-        return (
-            ok,
-            None
-            if ok
-            else f"{name} must have {self.manifold.ambient_dim} coordinates, got shape "
-            f"{tuple(shape)}",
-        )
+        d = self.manifold.ambient_dim
+        if tuple(shape[-1:]) == (d,):
+            return True, None
+        return False, f"{name} must have {d} coordinates, got shape {tuple(shape)}"
 
     def _check_point_on_manifold(
         self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5

@@ -1,6 +1,4 @@
-"""The manifolds: pseudo-hyperboloids, pseudo-spheres, flat space and their products, with one
-interface.
-"""
+"""Pseudo-hyperboloids, pseudo-spheres, flat space and their products, with one interface."""
 
 from torch import nn, serialization
 

@@ -1,6 +1,4 @@
-"""What every method says of its arguments: the argument, the rule it breaks and the value it
-has.
-"""
+"""Error messages for arguments: the argument, the rule it breaks and the value it has."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from ..checks import is_number
 P = ParamSpec("P")
 R = TypeVar("R")
 _FLOATS, _HALF = (torch.float32, torch.float64), (torch.float16, torch.bfloat16)
+_BROADCASTING = "sizes must be equal or 1, from the right"
 # What methods call their points and vectors [..., d].
 VECTORS = frozenset({"x", "y", "u", "v", "z", "gradient"})
 
@@ -32,9 +31,7 @@ class Check(NamedTuple):
 
 
 def validate(dim: int, **tensors: Tensor) -> None:
-    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against
-    each other.
-    """
+    """Raise unless all tensors are [..., dim], of one float dtype, and broadcast."""
     seen: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
@@ -53,16 +50,11 @@ def validate(dim: int, **tensors: Tensor) -> None:
         for earlier, other in seen.items():
             if tensor.dtype != other.dtype:
                 raise TypeError(
-                    f"{earlier} is {other.dtype} and {name} is {tensor.dtype}: convert one of "
-                    "them, "
-                    "dtypes are never mixed silently"
+                    f"{earlier} is {other.dtype} and {name} is {tensor.dtype}: convert one of them"
                 )
             if not _broadcastable(other.shape, tensor.shape):
-                raise ValueError(
-                    f"{earlier} {tuple(other.shape)} and {name} {tuple(tensor.shape)} do not "
-                    "broadcast: "
-                    "sizes must be equal or 1, from the right"
-                )
+                shapes = f"{earlier} {tuple(other.shape)} and {name} {tuple(tensor.shape)}"
+                raise ValueError(f"{shapes} do not broadcast: {_BROADCASTING}")
         seen[name] = tensor
 
 
@@ -87,18 +79,16 @@ def guarded(method: Callable[..., R], *, validates: bool) -> Callable[..., R]:
                 and value.dtype in _HALF
                 and torch.is_autocast_enabled(value.device.type)
             ):
-                dtypes = [
-                    each.dtype for each in (*args, *kwargs.values()) if isinstance(each, Tensor)
-                ]
+                given = (*args, *kwargs.values())
+                dtypes = [each.dtype for each in given if isinstance(each, Tensor)]
                 dtype = torch.float64 if torch.float64 in dtypes else torch.float32
                 args = tuple(_widened(each, dtype) for each in args)
                 kwargs = {name: _widened(each, dtype) for name, each in kwargs.items()}
                 break
         if validates:
-            given = (*zip(names, args, strict=False), *kwargs.items())
-            validate(
-                args[0].ambient_dim, **{name: value for name, value in given if name in VECTORS}
-            )
+            named = dict(zip(names, args, strict=False)) | kwargs
+            vectors = {name: value for name, value in named.items() if name in VECTORS}
+            validate(args[0].ambient_dim, **vectors)
         return method(*args, **kwargs)
 
     return call
@@ -140,22 +130,18 @@ def by_parts(
 
 
 def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:
-    """Raise unless value is a number, or a real tensor [...] that broadcasts against tensors [...,
-    d].
-    """
+    """Raise unless value is a number or a real tensor [...] that broadcasts against the rows."""
     if not isinstance(value, Tensor):
         if not is_number(value):
             raise TypeError(f"{name} must be a number or a tensor [...], got {value!r}")
         return
     if value.dtype == torch.bool or value.is_complex():
-        raise TypeError(
-            f"{name} must be a number or a tensor [...] of real numbers, got {value.dtype}"
-        )
+        raise TypeError(f"{name} must be a number or a tensor [...] of reals, got {value.dtype}")
     for other, tensor in tensors.items():
         if not _broadcastable(value.shape, tensor.shape[:-1]):
             raise ValueError(
                 f"{name} {tuple(value.shape)} does not broadcast against the rows of {other} "
-                f"{tuple(tensor.shape)}: sizes must be equal or 1, from the right"
+                f"{tuple(tensor.shape)}: {_BROADCASTING}"
             )
 
 

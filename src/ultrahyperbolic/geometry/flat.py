@@ -32,9 +32,8 @@ class Euclidean(Manifold):
     @property
     def quadric(self) -> Quadric | None:
         """No time, and -1 for the β that it does not have."""
-        return (
-            Quadric(0, -1.0) if type(self) is Euclidean else None
-        )  # a subclass may measure differently
+        known = type(self) is Euclidean  # a subclass may measure differently
+        return Quadric(0, -1.0) if known else None
 
     @property
     def sectional_curvature(self) -> Tensor:

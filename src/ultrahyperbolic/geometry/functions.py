@@ -102,9 +102,7 @@ def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
 
 
 def signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
-    """±d_γ² for w̄ > 0: positive for space-like pairs, negative for time-like ones, analytic across
-    the cone.
-    """
+    """±d_γ² for w̄ > 0: positive for space-like pairs, negative for time-like ones; analytic."""
     return 4.0 * w * asinhc_sqrt(w, w_bar, sign=sign).square()
 
 
@@ -125,9 +123,7 @@ def _linear(w: Tensor) -> Tensor:
 
 
 def smooth(square: Tensor, epsilon: float) -> Tensor:
-    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation and without squaring
-    σ.
-    """
+    """(σ² + ε²)^¼ - √ε of a signed square σ, without cancellation and without squaring σ."""
     radius = torch.hypot(square, torch.full_like(square, epsilon))
     return (square / (radius + epsilon)) * (square / (radius.sqrt() + math.sqrt(epsilon)))
 

@@ -1,9 +1,8 @@
-"""The interface every manifold of this package has, and what follows from it without knowing the
-geometry.
-"""
+"""The interface of all manifolds, and what follows from it without knowing the geometry."""
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Unpack
 
 import torch
@@ -49,9 +48,7 @@ class Manifold(Primitives):
 
     @property
     def quadric(self) -> Quadric | None:
-        """The quadric for loops compiled for it; None where only the methods of this class say what
-        it is.
-        """
+        """The quadric for loops compiled for it; None where this class is all that is known."""
         return None
 
     def sqnorm(self, u: Tensor, *, keepdim: bool = False) -> Tensor:
@@ -94,9 +91,7 @@ class Manifold(Primitives):
     def check_tangent(
         self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None
     ) -> Check:
-        """Whether every row of u is finite and tangent at x, its own projection; and the first row
-        that is not.
-        """
+        """Whether every row of u is finite and its own projection; and the first that is not."""
         tolerance = default_tolerance(x.dtype, tolerance)
         residual = (self.proju(x, u) - u).norm(dim=-1)
         rounding = 4.0 * torch.finfo(x.dtype).eps * x.norm(dim=-1)
@@ -117,44 +112,37 @@ class Manifold(Primitives):
         )
 
     def check_projectable(self, z: Tensor) -> Check:
-        """Whether `projx` maps every row of z onto the manifold, and the first row that it does
-        not.
-        """
+        """Whether `projx` maps every row of z onto the manifold, and the first that it does not."""
         return self.check_phi(z)
 
     def assert_point(
         self, x: Tensor, *, name: str = "x", tolerance: float | Tensor | None = None
     ) -> None:
-        """Raise ``ValueError`` naming the first row of x that is not on the manifold, and its
-        residual.
-        """
-        validate(self.ambient_dim, **{name: x})
-        self._assert(self.check_point(x, tolerance=tolerance), "x", name)
+        """Raise ``ValueError`` with the reason of `check_point`."""
+        self._assert(self.check_point, "x", name, x, tolerance=tolerance)
 
     def assert_tangent(
         self, x: Tensor, u: Tensor, *, name: str = "u", tolerance: float | Tensor | None = None
     ) -> None:
-        """Raise ``ValueError`` naming the first row of u that is not tangent at x, and its
-        residual.
-        """
+        """Raise ``ValueError`` with the reason of `check_tangent`."""
         validate(self.ambient_dim, **{"x": x, name: u})
-        self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
+        self._assert(partial(self.check_tangent, x), "u", name, u, tolerance=tolerance)
 
     def assert_phi(self, z: Tensor, *, name: str = "z") -> None:
         """Raise ``ValueError`` naming the first row of z at which `phi` is not defined."""
-        validate(self.ambient_dim, **{name: z})
-        self._assert(self.check_phi(z), "z", name)
+        self._assert(self.check_phi, "z", name, z)
 
     def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
-        """Raise ``ValueError`` naming the first row of z that `projx` does not map onto the
-        manifold.
-        """
-        validate(self.ambient_dim, **{name: z})
-        self._assert(self.check_projectable(z), "z", name)
+        """Raise ``ValueError`` with the reason of `check_projectable`."""
+        self._assert(self.check_projectable, "z", name, z)
 
-    def _assert(self, check: Check, own: str, name: str) -> None:
-        if not check.ok:
-            raise ValueError(f"{self._label()}: {name}{check.reason.removeprefix(own)}")
+    def _assert(
+        self, check: Callable[..., Check], own: str, name: str, vector: Tensor, **options: object
+    ) -> None:
+        validate(self.ambient_dim, **{name: vector})
+        ok, reason = check(vector, **options)
+        if not ok:
+            raise ValueError(f"{self._label()}: {name}{reason.removeprefix(own)}")
 
     def _label(self) -> str:
         return f"{type(self).__name__}({self.extra_repr()})"
@@ -164,20 +152,15 @@ class Manifold(Primitives):
         return self.geodesic(x, u, 1.0)
 
     def interpolate(self, x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
-        """The point at the fraction t [...] of the geodesic from x to y; NaN where there is
-        none.
-        """
+        """The point at the fraction t [...] of the geodesic from x to y; NaN where none."""
         vector, exists = self.logmap(x, y)
-        there = exists.unsqueeze(-1)
+        velocity = torch.where(exists.unsqueeze(-1), vector, 0.0)
         # Added, so that no NaN enters the gradient.
-        return self.geodesic(x, torch.where(there, vector, 0.0), t) + torch.where(
-            there, 0.0, math.nan
-        ).to(x.dtype)
+        missing = torch.where(exists.unsqueeze(-1), 0.0, math.nan).to(x.dtype)
+        return self.geodesic(x, velocity, t) + missing
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to y along the geodesic that joins them; NaN where there
-        is none.
-        """
+        """Parallel transport of v from x to y along their geodesic; NaN where there is none."""
         return self.transp_follow_expmap(x, self.logmap(x, y).vector, v)
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -185,9 +168,7 @@ class Manifold(Primitives):
         return self.expmap(x, u), self.transp_follow_expmap(x, u, v)
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
-        """A retraction: agrees with the exponential map to first order, without transcendental
-        functions.
-        """
+        """A retraction: the exponential map to first order, without transcendental functions."""
         return self.phi(x + u)
 
     def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -196,9 +177,7 @@ class Manifold(Primitives):
         return y, self.proju(y, v)
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
-        """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no
-        geodesic.
-        """
+        """Signed square of `dist`, ⟨log_x y, log_x y⟩; NaN where there is no geodesic."""
         return self.sqnorm(self.logmap(x, y).vector)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
@@ -206,9 +185,7 @@ class Manifold(Primitives):
         return safe_sqrt(self.sqdist(x, y).abs())
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """The dissimilarity that training uses, defined for all pairs; the distance where geodesics
-        join them all.
-        """
+        """The dissimilarity of training, for all pairs; the distance where geodesics join them."""
         return self.dist(x, y)
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
@@ -226,21 +203,15 @@ class Manifold(Primitives):
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points; where not, `dissimilarity` must be defined
-        in another way.
-        """
+        """Whether a geodesic joins every pair; where not, `dissimilarity` must be defined anew."""
         return True
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """The dissimilarity as the authors' scripts have it near a light cone; without a cone the
-        dissimilarity.
-        """
+        """The dissimilarity as the authors' scripts have it near a light cone."""
         return self.dissimilarity(x, y)
 
     def in_ball(self, x: Tensor, y: Tensor, radius: float | Tensor) -> Tensor:
-        """Whether y lies in the ball {y : dist(x, y) < radius} around x (booleans [...]; False
-        where no geodesic).
-        """
+        """Whether dist(x, y) < radius, booleans [...]; False where there is no geodesic."""
         length = self.dist(x, y)
         validate_scalars("radius", radius, x=x, y=y)
         if not isinstance(radius, Tensor) and radius != radius:
@@ -250,17 +221,13 @@ class Manifold(Primitives):
     def pair_function(
         self, dissimilarity: Dissimilarity, epsilon: float | None = None
     ) -> Callable[[Tensor, Tensor], Tensor]:
-        """The dissimilarity of a name as a function of points x and y; ``epsilon`` is of the
-        smoothed one.
-        """
+        """The dissimilarity of a name as a function; ``epsilon`` is of the smoothed one."""
         name = check_dissimilarity(dissimilarity)
         function: Callable[..., Tensor] = getattr(self, METHODS[name])
         if epsilon is None:
             return function
         if name != "smoothed":
-            raise ValueError(
-                f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}"
-            )
+            raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got {name!r}")
         return lambda x, y: function(x, y, epsilon)
 
     def cdist(
@@ -274,18 +241,14 @@ class Manifold(Primitives):
     ) -> Tensor:
         """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
 
-        ``dissimilarity`` names what to evaluate and ``epsilon`` is passed to the smoothed one. Rows
-        of x are taken ``block_rows`` at a time (default: what keeps temporaries near 32 MiB in
-        float64).
+        Rows of x are taken ``block_rows`` at a time (default: temporaries near 32 MiB in float64).
         """
         y = x if y is None else y
         validate(self.ambient_dim, x=x)
         validate(self.ambient_dim, y=y)
         if x.dim() != 2 or y.dim() != 2:
-            raise ValueError(
-                f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and "
-                f"{tuple(y.shape)}"
-            )
+            shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
+            raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {shapes}")
         if block_rows is not None:
             block_rows = check_count("block_rows", block_rows, 1)
         function = self.pair_function(dissimilarity, epsilon)
@@ -294,72 +257,53 @@ class Manifold(Primitives):
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     def projx(self, z: Tensor) -> Tensor:
-        """Projection onto the manifold of ambient vectors near it, as `check_projectable` says; by
-        default φ.
-        """
+        """Projection of ambient vectors near the manifold, as `check_projectable` says."""
         return self.phi(z)
 
     def raise_index(self, z: Tensor) -> Tensor:
-        """G⁻¹ z, G the matrix of the scalar product: ⟨G⁻¹ z, u⟩ is the dot product z · u for every
-        u.
-        """
+        """G⁻¹ z, G the matrix of the scalar product: ⟨G⁻¹ z, u⟩ is the dot product z · u."""
         axes = torch.eye(self.ambient_dim, dtype=z.dtype, device=z.device)
         return _apply(torch.linalg.inv(self.inner(axes.unsqueeze(1), axes)), z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """Df(x) = Π_x(G⁻¹ ∇f) (Eq. 11), the gradient in the manifold's metric, from the Euclidean
-        gradient [..., d].
+        """Df(x) = Π_x(G⁻¹ ∇f) (Eq. 11), the gradient in the manifold's metric.
 
-        Where the metric is indefinite its negative is **not** a descent direction: see
-        `descent_direction`.
+        Where that is indefinite, -Df is **not** a descent direction: see `descent_direction`.
         """
         return self.precondition(x, gradient)
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """P_x z = Π_x(G⁻¹ z), which turns Df into χ: ⟨u, P_x u⟩ = ‖u‖² for tangent u on a
-        pseudo-hyperboloid.
-        """
+        """P_x z = Π_x(G⁻¹ z), which turns Df into χ; on a pseudo-hyperboloid ⟨u, P_x u⟩ = ‖u‖²."""
         return self.proju(x, self.raise_index(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x as symmetric matrices [..., d, d]; `precondition` applies it without forming it."""
-        return self.precondition(
-            x.unsqueeze(-2), torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
-        )
+        axes = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
+        return self.precondition(x.unsqueeze(-2), axes)
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """χ = P_x Df (Eq. 14), from the Euclidean gradient [..., d]: ⟨Df, χ⟩ = ‖Df‖², so -χ
-        descends unless Df is 0.
-        """
+        """χ = P_x Df (Eq. 14), from the Euclidean gradient: -χ descends, as ⟨Df, χ⟩ = ‖Df‖²."""
         return self.precondition(x, self.egrad2rgrad(x, gradient))
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign
-        turned.
-        """
+        """sgn(P_x) u: the part on which P_x is negative with its sign turned."""
         values, vectors = self._spectrum(x)
         return _apply(vectors, values.sign() * _apply(vectors.mT, u))
 
     def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
-        """⟨u, sgn(P_x) u⟩, the squared length of u in the positive definite metric of the surrogate
-        direction.
+        """⟨u, sgn(P_x) u⟩, the squared length of u in a positive definite metric.
 
-        It is a number for each component of the manifold, in a shape that broadcasts against u:
-        [..., 1] by default, as the manifold is one component. Coordinates of flat space are
-        components, and so are the factors of products.
+        One number for each component, in a shape that broadcasts against u: [..., 1] by default,
+        as the manifold is one. Coordinates of flat space and factors of products are components.
         """
         return self.inner(u, self.wick_rotation(x, u), keepdim=True).clamp_min(0.0)
 
     def representable(self, x: Tensor) -> Tensor:
-        """Whether points are finite, and not so far out that rounding hides which manifold they are
-        on: bool [...].
-        """
+        """Whether points are finite, and rounding does not hide their manifold: bool [...]."""
         return (0.0 * x).sum(-1) == 0.0  # 0 times what is infinite or NaN is NaN
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """|P_x|^½ z, a tangent vector; applied twice to a Euclidean gradient it is the surrogate
-        direction.
-        """
+        """|P_x|^½ z, tangent; twice it makes a Euclidean gradient the surrogate direction."""
         values, vectors = self._spectrum(x)
         return _apply(vectors, values.abs().sqrt() * _apply(vectors.mT, z))
 
@@ -373,8 +317,7 @@ class Manifold(Primitives):
         return values.scatter(-1, normal, 0.0), vectors
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x)
-        v⟩.
+        """|P_x| ∇f = sgn(P_x) Df, the gradient in the positive definite metric ⟨u, sgn(P_x) v⟩.
 
         Its negative descends like -χ = -P_x² ∇f, and is stretched less far from the pole. Where the
         metric is definite it is the Riemannian gradient.
@@ -391,26 +334,20 @@ class Manifold(Primitives):
         return []
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
-        """For each of these, by how much f changes because points x follow it, from the Euclidean
-        gradient.
-        """
+        """For each of these, how f changes because points follow it."""
         return []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
-        """Points of the manifold as it was when its parameters were ``before``, on it as it is now,
-        by a homothety.
-        """
+        """Points from where the parameters were ``before``, brought here by a homothety."""
         return x.clone()
 
     def random(
         self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]
     ) -> Tensor:
-        """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the
-        unbounded coordinates.
+        """Random points [*size, d]; ``scale`` is the spread of the unbounded coordinates.
 
         ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
-        By default the exponential map of normal tangent vectors at the origin, ``scale`` their
-        standard deviation.
+        By default the exponential map of normal tangent vectors of that deviation at the origin.
         """
         origin = self.origin(*size, **at)
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
@@ -423,13 +360,11 @@ class Manifold(Primitives):
         perturb_first: bool = True,
         **at: Unpack[Spot],
     ) -> Tensor:
-        """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, brought
-        onto the manifold.
+        """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, projected.
 
-        ε is relative to the radius √|β|, the norm of the origin, or to 1 where the origin is 0:
-        points of every β are equally near their pole. ``perturb_first=False`` keeps the origin's
-        own coordinate, its largest, before `projx` maps them, as the authors' scripts do. What it
-        does not map is drawn again; ε must be so small that little is.
+        ε is relative to the norm of the origin, √|β|, or to 1 where that is 0.
+        ``perturb_first=False`` keeps the origin's largest coordinate before `projx` maps them, as
+        the authors' scripts do. What `projx` does not map is drawn again.
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
@@ -449,14 +384,10 @@ class Manifold(Primitives):
             if not lost.any():
                 return x
             x[lost] = draw(int(lost.sum()))
-        raise ValueError(
-            f"epsilon must be so small that projx maps most draws onto the manifold, got {epsilon}"
-        )
+        raise ValueError(f"epsilon must be so small that projx maps most draws, got {epsilon}")
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
-        """Random tangent vectors at x: standard normal ambient vectors times ``scale``,
-        projected.
-        """
+        """Random tangent vectors at x: normal ambient vectors times ``scale``, projected."""
         check_positive("scale", scale, zero=True)
         return self.proju(x, scale * noise(*x.shape, like=x, generator=generator))
 
@@ -482,9 +413,7 @@ def require_manifold(value: object, name: str = "manifold") -> None:
 
 
 def noise(*size: int, like: Tensor, uniform: bool = False, generator: Seed = None) -> Tensor:
-    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and
-    moved to ``like``.
-    """
+    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives."""
     generator = as_generator(generator)
     source = like.device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn

@@ -34,18 +34,14 @@ class ManifoldTensor(Tensor):
     def __new__(
         cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = False
     ) -> Self:
-        """The points ``data``, whose memory is shared; ``manifold`` may be left out where ``data``
-        has one.
-        """
+        """The points ``data``, whose memory is shared and which may carry the manifold."""
         own = getattr(data, "manifold", None)
         if manifold is None:
             manifold = own
         require_manifold(manifold)
         place = cast("Manifold", manifold)
         if isinstance(own, Manifold) and own is not place and own._label() != place._label():
-            raise ValueError(
-                f"data is on {own._label()}, which is not the manifold given, {place._label()}"
-            )
+            raise ValueError(f"data is on {own._label()}, which is not {place._label()}")
         place.assert_point(data.detach(), name="data")
         return _on(cls, data.detach(), place, requires_grad)
 
@@ -72,9 +68,7 @@ class ManifoldTensor(Tensor):
         return copied
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        """Pickled as a plain tensor and its manifold, which ``torch.load`` with
-        ``weights_only=True`` may build.
-        """
+        """Pickled as a plain tensor and its manifold, which a safe ``torch.load`` may build."""
         kind = "parameter" if isinstance(self, ManifoldParameter) else "tensor"
         return rebuild, (kind, self.detach(), self.manifold, self.requires_grad)
 
@@ -115,9 +109,7 @@ def _on(kind: type[T], data: Tensor, manifold: Manifold, requires_grad: bool) ->
 
 
 def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
-    """A result on the same manifold, within its graph; the tensor itself where torch returned
-    that.
-    """
+    """A result on the same manifold, within its graph; the tensor itself where it is that."""
     if result is of:
         return of
     if result.dtype.itemsize > of.dtype.itemsize:
@@ -129,6 +121,5 @@ def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
 
 def rebuild(kind: str, data: Tensor, manifold: Manifold, requires_grad: bool) -> ManifoldTensor:
     """What pickles call; ``torch.load`` with ``weights_only=True`` may."""
-    return _on(
-        ManifoldParameter if kind == "parameter" else ManifoldTensor, data, manifold, requires_grad
-    )
+    made = ManifoldParameter if kind == "parameter" else ManifoldTensor
+    return _on(made, data, manifold, requires_grad)

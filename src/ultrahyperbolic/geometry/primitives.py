@@ -40,9 +40,7 @@ class Primitives(nn.Module, ABC):
     dim: int
 
     def __init_subclass__(cls) -> None:
-        """The public methods of every manifold, yours too, widen half precision under autocast and
-        check shapes.
-        """
+        """Public methods, yours too, widen half precision under autocast and check shapes."""
         for name, method in list(vars(cls).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
                 own = name == "cdist" or name.startswith("assert_")  # which check otherwise
@@ -66,15 +64,11 @@ class Primitives(nn.Module, ABC):
 
     @abstractmethod
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to ``expmap(x, u)`` along that geodesic, however long it
-        is.
-        """
+        """Parallel transport of v from x along the geodesic to ``expmap(x, u)``."""
 
     @abstractmethod
     def phi(self, z: Tensor) -> Tensor:
-        """A differentiable map of ambient vectors onto the manifold that leaves its points where
-        they are.
-        """
+        """A differentiable map of ambient vectors onto the manifold, which keeps its points."""
 
     @abstractmethod
     def origin(

@@ -56,17 +56,12 @@ class Product(Manifold):
             )
         for k, weight in enumerate(weights or ()):
             check_positive(f"weights[{k}]", weight)
-        self.weights = (
-            [1.0] * len(manifolds) if weights is None else [float(weight) for weight in weights]
-        )
+        self.weights = [1.0] * len(manifolds) if weights is None else list(map(float, weights))
 
     def extra_repr(self) -> str:
         """The weights, for ``repr``, unless all are 1."""
-        return (
-            ""
-            if set(self.weights) == {1.0}
-            else f"weights=[{', '.join(map(format_number, self.weights))}]"
-        )
+        weights = ", ".join(map(format_number, self.weights))
+        return "" if set(self.weights) == {1.0} else f"weights=[{weights}]"
 
     def __repr__(self) -> str:
         return self._label()
@@ -87,9 +82,8 @@ class Product(Manifold):
     def join(self, *parts: Tensor) -> Tensor:
         """Points or vectors of the factors, side by side; leading dimensions broadcast."""
         if len(parts) != len(self.sizes):
-            raise ValueError(
-                f"parts must be one for each of {len(self.sizes)} factors, got {len(parts)}"
-            )
+            count = len(self.sizes)
+            raise ValueError(f"parts must be one for each of {count} factors, got {len(parts)}")
         shape = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))  # type: ignore[no-untyped-call]
         return torch.cat([part.expand(*shape, part.shape[-1]) for part in parts], dim=-1)
 
@@ -98,26 +92,19 @@ class Product(Manifold):
         for k, (factor, check) in enumerate(zip(self._factors(), found, strict=True)):
             if not check.ok:
                 start = sum(self.sizes[:k])
-                where = (
-                    f"factor {k}, {factor._label()}, coordinates {start} to "
-                    f"{start + factor.ambient_dim - 1}"
-                )
-                return Check(False, f"{check.reason} ({where})")
+                columns = f"coordinates {start} to {start + factor.ambient_dim - 1}"
+                reason = f"{check.reason} (factor {k}, {factor._label()}, {columns})"
+                return Check(False, reason)
         return Check(True, "")
 
     def _logarithm(self, *logs: Logarithm) -> Logarithm:
         exists = torch.stack([log.exists for log in logs]).all(0)
-        return Logarithm(
-            self.join(*(log.vector for log in logs)).where(exists.unsqueeze(-1), torch.nan), exists
-        )
+        whole = self.join(*(log.vector for log in logs))
+        return Logarithm(whole.where(exists.unsqueeze(-1), torch.nan), exists)
 
     def _where_all_exist(self, *parts: Tensor) -> Tensor:
         whole = self.join(*parts)
-        return (
-            whole
-            if self.joins_all_pairs
-            else whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
-        )
+        return whole.where(~whole.isnan().any(-1, keepdim=True), torch.nan)
 
     def _both(self, *found: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         points, vectors = zip(*found, strict=True)
@@ -133,9 +120,8 @@ class Product(Manifold):
         """√(Σ w_k D_k²); with ``squares`` those of flat factors are D_k² already."""
         total: Tensor | float = 0.0
         for weight, factor, length in zip(self.weights, self._factors(), lengths, strict=True):
-            total = total + weight * (
-                length if squares and isinstance(factor, Euclidean) else length.square()
-            )
+            known = squares and isinstance(factor, Euclidean)
+            total = total + weight * (length if known else length.square())
         return safe_sqrt(cast("Tensor", total))
 
     @property
@@ -146,10 +132,9 @@ class Product(Manifold):
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """Each factor's points follow its own curvature."""
         left, moved = iter(before), []
-        for factor, own in zip(self._factors(), self._split(x), strict=True):
-            moved.append(
-                factor.follow_curvature(own, [next(left) for _ in factor.curvature_parameters()])
-            )
+        for factor, part in zip(self._factors(), self._split(x), strict=True):
+            own = [next(left) for _ in factor.curvature_parameters()]
+            moved.append(factor.follow_curvature(part, own))
         return self.join(*moved)
 
     inner = by_parts(Manifold.inner, lambda _, *found: torch.stack(found).sum(0), "Σ ⟨u_k, v_k⟩.")

@@ -1,6 +1,4 @@
-"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and hyperbolic space in the Poincaré
-ball.
-"""
+"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and the Poincaré ball."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +17,7 @@ from .separation import Separation, hyperbolic_w, separation, with_antipode
 
 
 class PseudoHyperboloid(CurvedQuadric):
-    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time
-    coordinates first.
+    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, its q + 1 time coordinates first.
 
     q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the
     sign of the metric turned), and everything between is ultrahyperbolic. The manifold has
@@ -53,15 +50,8 @@ class PseudoHyperboloid(CurvedQuadric):
         super().__init__()
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
-            raise ValueError(
-                "the sum p + q must be at least 1, got p = 0 and q = 0: that would be isolated "
-                "points"
-            )
+            raise ValueError("the sum p + q must be at least 1, got p = 0 and q = 0")
         beta, learnable = as_beta(beta, learnable)
-        if not -math.inf < beta < 0:
-            raise ValueError(
-                f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0"
-            )
         self.p, self.q = p, q
         self.dim, self.ambient_dim = p + q, p + q + 1
         # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0
@@ -89,19 +79,14 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype
-        results have.
-        """
+        """β follows the device and keeps its digits: ``.float()`` is about the points."""
         held = self.log_abs_beta if self.learnable else self.beta
         own = held, held.grad
 
         def moved(tensor: Tensor) -> Tensor:
-            there = fn(tensor)
-            return (
-                there
-                if tensor.is_meta or all(tensor is not each for each in own)
-                else tensor.to(there.device)
-            )
+            result = fn(tensor)
+            kept = not tensor.is_meta and any(tensor is each for each in own)
+            return tensor.to(result.device) if kept else result
 
         return super()._apply(moved, recurse)  # type: ignore[no-untyped-call, no-any-return]
 
@@ -109,44 +94,31 @@ class PseudoHyperboloid(CurvedQuadric):
         self, destination: dict[str, object], prefix: str, keep_vars: bool
     ) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (
-            self.p,
-            self.q,
-        )
+        metadata = getattr(destination, "_metadata", {})
+        metadata.setdefault(prefix[:-1], {})["signature"] = self.p, self.q
 
     def _load_from_state_dict(
         self,
-        state_dict: dict[str, object],
+        state_dict: dict[str, Any],
         prefix: str,
         metadata: Mapping[str, Any],
         strict: bool,
         *said: list[str],
     ) -> None:
-        """Refuse β >= 0 and, where the state says which it was of, another signature; β may have
-        been learned.
-        """
+        """Refuse β >= 0 and another signature; a learned β may become a fixed one, or back."""
         errors = said[-1]  # after the keys that are missing and those that are not expected
         # A state with a fixed β becomes one with a learned one, or the reverse.
-        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
-        if (
-            self.learnable
-            and learned is None
-            and isinstance(fixed, Tensor)
-            and bool((fixed < 0).all())
-        ):
-            state_dict.pop(f"{prefix}beta")
-            state_dict[f"{prefix}log_abs_beta"] = fixed.double().neg().log()
+        number, logarithm = f"{prefix}beta", f"{prefix}log_abs_beta"
+        fixed, learned = state_dict.get(number), state_dict.get(logarithm)
+        if self.learnable and learned is None and isinstance(fixed, Tensor) and (fixed < 0).all():
+            state_dict[logarithm] = state_dict.pop(number).double().neg().log()
         elif not self.learnable and fixed is None and isinstance(learned, Tensor):
-            state_dict.pop(f"{prefix}log_abs_beta")
-            state_dict[f"{prefix}beta"] = -learned.double().exp()
-        found, beta = (
-            metadata.get("signature", (self.p, self.q)),
-            state_dict.get(f"{prefix}beta", self.beta),
-        )
-        if tuple(found) != (self.p, self.q):
+            state_dict[number] = -state_dict.pop(logarithm).double().exp()
+        p, q = metadata.get("signature", (self.p, self.q))
+        beta = state_dict.get(number, self.beta)
+        if (p, q) != (self.p, self.q):
             errors.append(
-                f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, "
-                f"{found[1]}"
+                f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {p}, {q}"
             )
         elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
             errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
@@ -174,12 +146,14 @@ class PseudoHyperboloid(CurvedQuadric):
         return z + (self._inner(z, x) / self._scale(x)) * x
 
     def psi(self, x: Tensor) -> Tensor:
-        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first
-        coordinate is 1.
-        """
-        time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
-        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
-        return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
+        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); t/‖t‖ = 1 for q = 0."""
+        space = x[..., self.q + 1 :] / self._scale(x).sqrt()
+        return torch.cat((self._direction(x), space), dim=-1)
+
+    def _direction(self, z: Tensor) -> Tensor:
+        """The time part by its length, ones for q = 0."""
+        time = z[..., : self.q + 1]
+        return torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
 
     def psi_inverse(self, z: Tensor) -> Tensor:
         """ψ⁻¹(u, v) = √|β| (√(1 + ‖v‖²) u, v) for u ∈ S^q and v ∈ R^p (Theorem 4.1)."""
@@ -197,9 +171,8 @@ class PseudoHyperboloid(CurvedQuadric):
         radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
         if self.q > 0:
             radius = time * (radius / time.norm(dim=-1, keepdim=True))
-        return z.slice_scatter(
-            radius, dim=-1, end=self.q + 1
-        )  # unlike cat, keeps the layout of z in memory
+        # Unlike cat, this keeps the layout of z in memory.
+        return z.slice_scatter(radius, dim=-1, end=self.q + 1)
 
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless
@@ -226,14 +199,11 @@ class PseudoHyperboloid(CurvedQuadric):
     def random(
         self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]
     ) -> Tensor:
-        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale``
-        (times √|β|).
-        """
+        """ψ⁻¹ of uniform directions on S^q and normal space parts of ``scale`` (times √|β|)."""
         size = as_size(size)
         check_positive("scale", scale, zero=True)
         z = noise(*size, self.ambient_dim, like=self.origin(**at), generator=generator)
-        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
-        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        unit, space = self._direction(z), z[..., self.q + 1 :]
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
 
     @property
@@ -243,9 +213,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return Quadric(self.q + 1, self.beta.item()) if known else None
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
-        """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t
-        broadcasts as [...].
-        """
+        """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like."""
         validate_scalars("t", t, x=x, u=u)
         if isinstance(t, Tensor):
             u = t.to(u.dtype).unsqueeze(-1) * u
@@ -259,9 +227,8 @@ class PseudoHyperboloid(CurvedQuadric):
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
             factor = functions.asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
-            return Logarithm(
-                factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool)
-            )
+            exists = torch.ones_like(w.squeeze(-1), dtype=torch.bool)
+            return Logarithm(factor * (y - x - 2.0 * w * x), exists)
         pair = separation(x, y, self._scale(x), self.q + 1)
         w_bar = pair.w_bar
         exists = w_bar > 0
@@ -274,9 +241,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return Logarithm(_nan_unless(exists, vector), exists.squeeze(-1))
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where
-        there is none.
-        """
+        """Parallel transport of v from x to y, of any causal type; NaN where no geodesic."""
         # For tangent v a multiple of x may be taken from y in ⟨y, v⟩: nearby points lose no digits.
         if self._sign > 0:
             w_bar = 1.0 + hyperbolic_w(x, y, self._scale(x))
@@ -313,8 +278,7 @@ class PseudoHyperboloid(CurvedQuadric):
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A point of the geodesic that leaves x with velocity u, without transcendental functions.
 
-        With l² = |⟨u, u⟩/β| the angle to x is 2 asinh(l/2) for space-like u, so that long moves do
-        not overflow, and 2 atan(l/2) for time-like u, which ends before the antipode.
+        Its angle to x is 2 asinh(l/2) or, for time-like u, 2 atan(l/2), with l² = |⟨u, u⟩/β|.
         """
         return self._retract(x, u)[0]
 
@@ -324,9 +288,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return y, torch.addcmul(v, self._inner(y, v) / (2.0 * self._scale(x) * half), x + y)
 
     def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
-        """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w
-        is all, w twice.
-        """
+        """w = (⟨x, y⟩/β - 1)/2, 1 + w and the pair; in hyperbolic space w twice."""
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
             return w, w, None
@@ -334,9 +296,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return pair.w, pair.w_bar, pair
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
-        """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where
-        no geodesic.
-        """
+        """±d_γ²: positive for space-like, negative for time-like pairs; NaN where no geodesic."""
         w, w_bar, pair = self._pair(x, y)
         if pair is not None:
             exists = w_bar > 0
@@ -347,9 +307,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return square.squeeze(-1)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding),
-        NaN elsewhere.
-        """
+        """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode to rounding, NaN elsewhere."""
         w, w_bar, pair = self._pair(x, y)
         length = functions.angle(w, w_bar, sign=self._sign) * self._scale(x).sqrt()
         if pair is not None:
@@ -357,38 +315,27 @@ class PseudoHyperboloid(CurvedQuadric):
         return length.squeeze(-1)
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no
-        metric.
-        """
+        """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. No metric."""
         length = functions.extended_angle(self._pair(x, y)[0], sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through
-        -x.
-        """
+        """d_γ where a geodesic exists, else π√|β| + d_γ(-x, y), a broken one through -x."""
         w, w_bar, _ = self._pair(x, y)
         length = functions.angle(w, w_bar, sign=self._sign)
         if self._sign == 0:
-            length = torch.where(
-                w_bar > 0, length, math.pi + functions.hyperbolic_angle(-w_bar.clamp_max(0.0))
-            )
+            beyond = functions.hyperbolic_angle(-w_bar.clamp_max(0.0))
+            length = torch.where(w_bar > 0, length, math.pi + beyond)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
-        """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed
-        away.
-        """
+        """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ without its infinite slope on the light cone."""
         check_positive("epsilon", epsilon)
-        smoothed = functions.extended_smooth(
-            self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign
-        )
-        return smoothed.squeeze(-1)
+        w, scale = self._pair(x, y)[0], self._scale(x)
+        return functions.extended_smooth(w, scale, epsilon, sign=self._sign).squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the
-        chord.
-        """
+        """√|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
         w = self._pair(x, y)[0].squeeze(-1)
         return functions.safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
@@ -397,17 +344,14 @@ class PseudoHyperboloid(CurvedQuadric):
         return torch.addcmul(self.raise_index(z), (x * z).sum(-1, keepdim=True) / self._scale(x), x)
 
     def preconditioner(self, x: Tensor) -> Tensor:
-        """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming
-        it.
-        """
+        """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` needs none."""
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self.raise_index(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions
-        turns its sign.
+        """sgn(P_x) u for tangent u at x = (t, s): -u_t + 2(t·u_t/‖t‖²) t and u_s.
 
-        Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
+        The identity for q = 0, -u for p = 0.
         """
         x, u = torch.broadcast_tensors(x, u)  # type: ignore[no-untyped-call]
         if self._sign:
@@ -416,11 +360,7 @@ class PseudoHyperboloid(CurvedQuadric):
         return self.raise_index(u) + radial * (x - self.raise_index(x))
 
     def component_sqnorm(self, x: Tensor, u: Tensor) -> Tensor:
-        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖² for tangent u at x = (t, s), and at least ‖u‖²
-        |β|/‖x‖².
-
-        The latter is the least it can be, whatever rounding leaves of it.
-        """
+        """⟨u, sgn(P_x) u⟩ = ‖u‖² - 2 (t·u_t)²/‖t‖², and despite rounding at least ‖u‖² |β|/‖x‖²."""
         square = u.square().sum(-1, keepdim=True)
         if self.p == 0:
             return square
@@ -429,10 +369,9 @@ class PseudoHyperboloid(CurvedQuadric):
         return torch.maximum(square - 2.0 * self._time_sum(x * u).square() / time, least)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ =
-        ‖x‖²/|β|.
+        """|P_x|^½ z, as P_x has the eigenvalue 0 along G x, κ = ‖x‖²/|β| along w = G x + κ x.
 
-        P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
+        On what is orthogonal to both it is ±1.
         """
         x, z = torch.broadcast_tensors(x, z)  # type: ignore[no-untyped-call]
         product = x * z
@@ -445,19 +384,10 @@ class PseudoHyperboloid(CurvedQuadric):
         square, sigma = time + space, space / time
         scale = self._scale(x)
         normal = (along_space - along_time) / square
-        stretch = (
-            2.0
-            * time
-            / (scale * square * ((square / scale).sqrt() + 1.0))
-            * (sigma * along_time + along_space)
-        )
-        return torch.cat(
-            (
-                z[..., : self.q + 1] + (stretch * sigma + normal) * t,
-                z[..., self.q + 1 :] + (stretch - normal) * s,
-            ),
-            dim=-1,
-        )
+        room = scale * square * ((square / scale).sqrt() + 1.0)
+        stretch = 2.0 * time / room * (sigma * along_time + along_space)
+        time_part = z[..., : self.q + 1] + (stretch * sigma + normal) * t
+        return torch.cat((time_part, z[..., self.q + 1 :] + (stretch - normal) * s), dim=-1)
 
 
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
@@ -466,8 +396,7 @@ def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
 
 
 def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
-    """Points x [..., p + 1] of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β|
-    s/(√|β| + x_0).
+    """Points [..., p + 1] of hyperbolic space in the Poincaré ball, √|β| s/(√|β| + x_0).
 
     >>> M = PseudoHyperboloid(2, 0, -4.0)
     >>> lorentz_to_poincare(M.origin(), M)
@@ -480,9 +409,7 @@ def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
 
 
 def poincare_to_lorentz(ball: Tensor, manifold: PseudoHyperboloid) -> Tensor:
-    """Points [..., p] of the open Poincaré ball of radius √|β| as points of hyperbolic space;
-    undoes the above.
-    """
+    """Points [..., p] of the open Poincaré ball of radius √|β|, in hyperbolic space."""
     _require_hyperbolic(manifold)
     validate(manifold.p, ball=ball)
     scale = manifold.beta.to(ball).abs()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor
 
 from ..checks import check_count
@@ -37,15 +35,8 @@ class PseudoSphere(CurvedQuadric):
         super().__init__()
         p, q = check_count("p", p, 1), check_count("q", q, -1)  # ⟨x, x⟩ > 0 needs a space dimension
         if p + q == 0:
-            raise ValueError(
-                "p + q must be at least 1, got p = 1 and q = -1: the manifold would be isolated "
-                "points"
-            )
-        beta, learnable = as_beta(beta, learnable)
-        if not 0 < beta < math.inf:
-            raise ValueError(
-                f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0"
-            )
+            raise ValueError("p + q must be at least 1, got p = 1 and q = -1: isolated points")
+        beta, learnable = as_beta(beta, learnable, positive=True)
         self.p, self.q = p, q
         self.image = PseudoHyperboloid(q + 1, p - 1, -beta, learnable=learnable)
         self.dim, self.ambient_dim = self.image.dim, self.image.ambient_dim

@@ -1,6 +1,4 @@
-"""Quadrics ⟨x, x⟩ = β of either sign: checks, normals, and the maps that know nothing else of
-them.
-"""
+"""Quadrics ⟨x, x⟩ = β of either sign: checks, normals, and what needs nothing else."""
 
 import math
 from abc import abstractmethod
@@ -32,24 +30,17 @@ class CurvedQuadric(Manifold):
 
     @property
     def _axes(self) -> list[int]:
-        """The coordinates of the sign of β, which `phi` rescales, the pole's first; where it is
-        alone: two sheets.
-        """
-        return list(
-            range(self.ambient_dim - 1, self.q, -1) if self._positive else range(self.q + 1)
-        )
+        """The coordinates of β's sign, the pole's first; where it is alone: two sheets."""
+        space = range(self.ambient_dim - 1, self.q, -1)
+        return list(space if self._positive else range(self.q + 1))
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space
-        alone.
-        """
+        """Whether geodesics join all pairs: in hyperbolic and spherical space alone."""
         return len(self._axes) in (1, self.ambient_dim)
 
     def _scale(self, like: Tensor) -> Tensor:
-        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and
-        where it is.
-        """
+        """|β| like a tensor: a 0-dimensional float64 would promote single points."""
         return self.beta.to(like.device, like.dtype).abs()
 
     def extra_repr(self) -> str:
@@ -59,11 +50,9 @@ class CurvedQuadric(Manifold):
 
     def _label(self) -> str:
         """With β unless it is learned: then it is not what tells manifolds apart."""
-        return (
-            f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)"
-            if self.learnable
-            else super()._label()
-        )
+        if not self.learnable:
+            return super()._label()
+        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)"
 
     @property
     def sectional_curvature(self) -> Tensor:
@@ -76,11 +65,10 @@ class CurvedQuadric(Manifold):
         return self.beta.abs().rsqrt()
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, on the upper sheet of two (default 1e-10,
-        float32 2e-5).
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row (default 1e-10, float32 2e-5).
 
-        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one
-        for each row.
+        Points on the lower sheet of two fail, and those where rounding hides β, unless
+        ``tolerance`` is a tensor with one for each row.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
@@ -90,16 +78,14 @@ class CurvedQuadric(Manifold):
             far,
             lambda row: (
                 f"x{row} is too far out: ‖x‖ = {x[row.at].norm().item():.3g}, where rounding in "
-                f"{x.dtype} "
-                f"hides whether ⟨x, x⟩ is beta = {number}"
+                f"{x.dtype} hides whether ⟨x, x⟩ is beta = {number}"
             ),
         )
         check = check and check_rows(
             residual > tolerance * size.clamp_min(abs(beta)),
             lambda row: (
                 f"x{row} is off the manifold: ⟨x, x⟩ = {row.of(square):.9g} instead of beta = "
-                f"{number} "
-                f"(residual {row.of(residual):.3g}, tolerance "
+                f"{number} (residual {row.of(residual):.3g}, tolerance "
                 f"{row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
             ),
         )
@@ -108,19 +94,16 @@ class CurvedQuadric(Manifold):
             (x[..., pole] <= 0) & (len(self._axes) == 1),
             lambda row: (
                 f"x{row} is on the lower sheet: x_{pole} = {row.of(x[..., pole]):.6g}, and for "
-                f"{case} the manifold is "
-                f"the upper sheet x_{pole} > 0"
+                f"{case} the manifold is the upper sheet x_{pole} > 0"
             ),
         )
 
     def check_tangent(
         self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None
     ) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is
-        not checked.
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5).
 
-        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be
-        all there is of u.
+        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes, too.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
         residual, size = self.inner(x, u).abs(), x.norm(dim=-1)
@@ -135,18 +118,13 @@ class CurvedQuadric(Manifold):
         )
 
     def check_phi(self, z: Tensor) -> Check:
-        """Whether the part of every row that `phi` rescales is nonzero, where there is one
-        sheet.
-        """
-        count = len(self._axes)
-        which = (
-            f"space part (its last {count}" if self._positive else f"time part (its first {count}"
-        )
+        """Whether the part that `phi` rescales is nonzero in every row; on one sheet."""
+        count, part = len(self._axes), ("space", "last") if self._positive else ("time", "first")
         return check_finite("z", z) and check_rows(
             (z[..., self._axes] == 0).all(-1) & (count > 1),
             lambda row: (
-                f"z{row} has a zero {which} coordinates), where phi is not defined: "
-                f"{format_row(z[row.at])}"
+                f"z{row} has a zero {part[0]} part (its {part[1]} {count} coordinates), where phi "
+                f"is not defined: {format_row(z[row.at])}"
             ),
         )
 
@@ -158,8 +136,7 @@ class CurvedQuadric(Manifold):
             ~((factor > 0) & factor.isfinite()),
             lambda row: (
                 f"z{row} cannot be rescaled onto the manifold: ⟨z, z⟩ = {row.of(square):.9g}, and "
-                "projx needs it "
-                f"{'above' if self._positive else 'below'} 0, where beta = "
+                f"projx needs it {'above' if self._positive else 'below'} 0, where beta = "
                 f"{format_number(beta.item())} is; phi maps it"
             ),
         )
@@ -175,15 +152,11 @@ class CurvedQuadric(Manifold):
         return raised
 
     def representable(self, x: Tensor) -> Tensor:
-        """Whether ‖x‖² is at most 8 |β| over the roundoff, beyond which rounding hides β; False for
-        NaN, too.
-        """
+        """Whether ‖x‖² is at most 8 |β| over the roundoff: else rounding hides β. NaN is not."""
         return x.square().sum(-1) <= self._scale(x) * (_HIDING / torch.finfo(x.dtype).eps)
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the
-        light cone.
-        """
+        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5, as the authors' scripts."""
         excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
         return torch.where(
             excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y)
@@ -191,12 +164,7 @@ class CurvedQuadric(Manifold):
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the quadric of the same signature with ``beta``; lengths scale alike."""
-        number, sign = as_number("beta", beta), 1.0 if self._positive else -1.0
-        if not 0 < sign * number < math.inf:
-            raise ValueError(
-                f"beta must be finite and {'positive' if self._positive else 'negative'}, got "
-                f"{number}"
-            )
+        require_sign(as_number("beta", beta), self._positive)
         return ((beta.to(x) if isinstance(beta, Tensor) else beta) / self.beta.to(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
@@ -216,8 +184,7 @@ class CurvedQuadric(Manifold):
         return self.inner(z, x, keepdim=True) / self.beta.to(x) * x
 
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every
-        point is umbilic.
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: every point is umbilic.
 
         The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
         """
@@ -225,18 +192,14 @@ class CurvedQuadric(Manifold):
         return u.expand(shape) / self._scale(x).sqrt()
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
-        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …,
-        x_q = 0.
+        """Points [..., p + 1] of hyperbolic space Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
 
-        An isometry onto a submanifold that holds the geodesics between its points: all distances
-        are kept. For β > 0 points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space
-        with the sign of its metric turned.
+        All distances are kept. For β > 0 points [..., q + 2] of ``PseudoSphere(1, q, beta)``,
+        hyperbolic space with the sign of its metric turned.
         """
         if len(self._axes) == self.ambient_dim:
             raise ValueError(f"a sphere contains no hyperbolic space, got {self._label()}")
-        return self._included(
-            point, [axis for axis in range(self.ambient_dim) if axis not in self._axes[1:]]
-        )
+        return self._included(point, sorted({*range(self.ambient_dim)} - {*self._axes[1:]}))
 
     def include_sphere(self, point: Tensor) -> Tensor:
         """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
@@ -245,9 +208,7 @@ class CurvedQuadric(Manifold):
         beta)``.
         """
         if len(self._axes) == 1:
-            raise ValueError(
-                f"hyperbolic space contains no sphere of its own β, got {self._label()}"
-            )
+            raise ValueError(f"hyperbolic space contains no sphere, got {self._label()}")
         return self._included(point, sorted(self._axes))
 
     def _included(self, point: Tensor, axes: list[int]) -> Tensor:
@@ -257,8 +218,17 @@ class CurvedQuadric(Manifold):
         return x.index_copy(-1, torch.tensor(axes, device=point.device), point)
 
 
-def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:
-    """β as a number, and whether it is learned: an ``nn.Parameter`` says so too."""
+def require_sign(beta: float, positive: bool) -> None:
+    """Raise unless β is finite and of the sign."""
+    if not 0 < (beta if positive else -beta) < math.inf:
+        sign, other = (
+            ("positive", "PseudoHyperboloid") if positive else ("negative", "PseudoSphere")
+        )
+        raise ValueError(f"beta must be finite and {sign}, got {beta}; {other} has the other sign")
+
+
+def as_beta(beta: float | Tensor, learnable: bool, *, positive: bool = False) -> tuple[float, bool]:
+    """β as a number of the sign, and whether it is learned: an ``nn.Parameter`` says so too."""
     if isinstance(beta, nn.Parameter):
         learnable = learnable or beta.requires_grad
     elif isinstance(beta, Tensor) and beta.requires_grad:
@@ -266,4 +236,6 @@ def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:
             "beta is a tensor whose gradient would be lost: pass beta.item(), "
             "with learnable=True if beta is to be learned"
         )
-    return as_number("beta", beta), learnable
+    number = as_number("beta", beta)
+    require_sign(number, positive)
+    return number, learnable

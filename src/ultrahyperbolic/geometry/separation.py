@@ -1,6 +1,4 @@
-"""Products and chords of two points of Q^{p,q}_β, accurate for near and far points, at the pole and
-far from it.
-"""
+"""Products and chords of two points of Q^{p,q}_β, accurate near and far."""
 
 import math
 from typing import NamedTuple
@@ -16,9 +14,7 @@ class Separation(NamedTuple):
     """What the closed forms need of two points; columns [..., 1] and vectors [..., d]."""
 
     side: Tensor
-    """-1 where the time parts of x and y point away from each other, as those of x and -x do, 1
-    elsewhere.
-    """
+    """-1 where the time parts of x and y point away from each other, 1 elsewhere."""
     turn: Tensor
     """side · ⟨x, y⟩/β - 1, which vanishes at y = ±x."""
     close: Tensor
@@ -86,9 +82,7 @@ def separation(x: Tensor, y: Tensor, scale: Tensor, time: int) -> Separation:
 
 
 def hyperbolic_w(x: Tensor, y: Tensor, scale: Tensor) -> Tensor:
-    """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels, near or
-    far.
-    """
+    """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels."""
     ratio = x[..., :1] / y[..., :1]
     angular = (ratio * y).sub_(x).square().sum(-1, keepdim=True)
     return torch.addcmul(angular, (1.0 - ratio).square(), scale) / (4.0 * scale * ratio)
@@ -109,8 +103,6 @@ def with_antipode(
 
 
 def _side(dot: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
-    """The sign of a dot product of vectors (1 for 0), and whether they are within 60° of each other
-    or of opposite.
-    """
+    """The sign of a dot product (1 for 0), and whether vectors are within 60° up to sign."""
     dot = dot.detach()
     return torch.ones_like(dot).copysign(dot), 2.0 * dot.abs() >= room

@@ -12,9 +12,7 @@ from ..spaces.dissimilarities import Dissimilarity, check_dissimilarity
 
 
 class Decoder(nn.Module):
-    """What both decoders share: how far apart two points are, in units of a temperature that is
-    learnt.
-    """
+    """What both decoders share: how far apart two points are, in units of a temperature."""
 
     def __init__(
         self,
@@ -47,8 +45,7 @@ class Decoder(nn.Module):
 
 
 class LinkDecoder(Decoder):
-    """Fermi–Dirac: the probability 1/(exp((D - r)/t) + 1) of a tie between points at dissimilarity
-    D.
+    """Fermi–Dirac: a tie at dissimilarity D has the probability 1/(exp((D - r)/t) + 1).
 
     ``forward`` gives logits (r - D)/t, for ``binary_cross_entropy_with_logits``; `probability`
     gives probabilities. Neither overflows.
@@ -61,11 +58,9 @@ class LinkDecoder(Decoder):
         r to start from, a learnt parameter: at this dissimilarity the probability is one half.
     temperature : float
         t to start from, learnt and always positive.
-    dissimilarity : str
+    dissimilarity, epsilon
         D_γ by default, whose slope is infinite on the light cone and counted as 0 there.
-        ``"smoothed"``, with ``epsilon``, has finite slopes everywhere and is often easier to train.
-    epsilon : float, optional
-        Of the smoothed dissimilarity.
+        ``"smoothed"``, with an ``epsilon``, has finite slopes and is often easier to train.
     dtype : torch.dtype, optional
         Of r and t; default: float64, like points.
 
@@ -114,16 +109,10 @@ class ClassDecoder(Decoder):
         Where the points live.
     classes : int
         How many classes.
-    temperature : float
-        t to start from, learnt and always positive; 1 starts from minus the dissimilarities.
-    dissimilarity, epsilon
+    temperature, dissimilarity, epsilon, dtype
         As for `LinkDecoder`.
-    scale : float
+    scale, generator
         The points of the classes start near the origin, as those of `ManifoldEmbedding` do.
-    generator : torch.Generator or int, optional
-        A generator or a seed for that.
-    dtype : torch.dtype, optional
-        Of all parameters; default: float64, like points.
 
     Examples
     --------

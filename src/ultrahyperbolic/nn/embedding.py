@@ -9,6 +9,7 @@ from torch.nn import functional
 from ..checks import check_count
 from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
+from ..geometry.primitives import Spot
 
 
 class ManifoldEmbedding(nn.Module):
@@ -27,8 +28,7 @@ class ManifoldEmbedding(nn.Module):
     sparse : bool
         Whether the gradient of ``weight`` is sparse.
     scale : float
-        The points start near the origin: their coordinates are perturbed by at most ``scale`` times
-        its radius.
+        The start: the origin, perturbed by at most ``scale`` times its radius.
     generator : torch.Generator or int, optional
         A generator or a seed for the start.
     dtype, device : optional
@@ -58,9 +58,8 @@ class ManifoldEmbedding(nn.Module):
         super().__init__()
         require_manifold(manifold)
         num = check_count("num", num, 1)
-        start = manifold.random_near_pole(
-            num, epsilon=scale, generator=generator, dtype=dtype, device=device
-        )
+        at = Spot(dtype=dtype, device=device)
+        start = manifold.random_near_pole(num, epsilon=scale, generator=generator, **at)
         self.manifold, self.sparse = manifold, sparse
         self.weight = ManifoldParameter(start, manifold)
 
@@ -73,14 +72,11 @@ class ManifoldEmbedding(nn.Module):
         sparse: bool = False,
         freeze: bool = False,
     ) -> Self:
-        """A table of copies of points [n, d], which may carry their manifold; ``freeze`` makes it
-        constant.
-        """
+        """A table of copies of points [n, d], which may carry their manifold."""
         if points.dim() != 2:
             raise ValueError(f"points must be [n, d], got shape {tuple(points.shape)}")
-        weight = ManifoldParameter(
-            points.detach().clone(), manifold or getattr(points, "manifold", None)
-        )
+        place = manifold or getattr(points, "manifold", None)
+        weight = ManifoldParameter(points.detach().clone(), place)
         made = cls.__new__(cls)
         nn.Module.__init__(made)
         made.manifold, made.sparse = weight.manifold, sparse

@@ -18,9 +18,8 @@ def normalized_edges(
 ) -> tuple[Tensor, Tensor]:
     """The edges of D^-½ (A + I) D^-½ (Kipf & Welling 2017): indices [2, m + n] and weights [m + n].
 
-    ``edge_index`` [2, m] holds sources and targets, both directions of every undirected edge. A
-    self-loop of weight 1 is added at every node, so ``edge_index`` should have none. D is the sum
-    of weights that reach a node.
+    ``edge_index`` [2, m] holds sources and targets, both directions of undirected edges and no
+    self-loops: one of weight 1 is added at every node. D sums the weights that reach a node.
     """
     n_nodes = check_count("n_nodes", n_nodes, 1)
     _check_edges(edge_index, edge_weight)
@@ -36,20 +35,15 @@ def normalized_edges(
 
 
 class PseudoGraphConv(PseudoLinear):
-    """A graph convolution from one manifold to another: `PseudoLinear` with a sum over neighbours
-    before the bias.
+    """A graph convolution: `PseudoLinear` with a sum over neighbours before the bias.
 
-    With coordinates (t_j, s_j) of the nodes as there, and Â = D^-½ (A + I) D^-½ (Kipf & Welling
-    2017),
+    With coordinates (t_j, s_j) of the nodes as there, and Â = D^-½ (A + I) D^-½,
 
         (a_i, v_i) = Σ_j Â_ij W (t_j, s_j) + b,   y_i = ψ⁻¹(a_i/‖a_i‖, v_i).
 
-    Between flat spaces this is the graph convolution of Kipf & Welling; on a sphere it is the mean
-    direction.
-
-    It is called as PyTorch Geometric calls its layers, ``conv(x, edge_index, edge_weight)``, with
-    the same meaning, so it can take the place of ``GCNConv`` in a model; PyTorch Geometric itself
-    is not needed.
+    Between flat spaces this is the graph convolution of Kipf & Welling (2017). It is called as
+    PyTorch Geometric calls its layers, ``conv(x, edge_index, edge_weight)``, and can take the place
+    of ``GCNConv``; PyTorch Geometric itself is not needed.
 
     Parameters
     ----------
@@ -90,11 +84,7 @@ class PseudoGraphConv(PseudoLinear):
         return f"{super().extra_repr()}, normalize={self.normalize}"
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        """Points [..., n, d'] from points [..., n, d] of the nodes, edges [2, m] and their weights
-        [m].
-
-        Messages run from ``edge_index[0]`` to ``edge_index[1]``.
-        """
+        """Points [..., n, d'] from points [..., n, d]; edges lead from first row to second."""
         _check_edges(edge_index, edge_weight)
         z = functional.linear(self._read(x), self.weight).to(x.dtype)
         if self.normalize:
@@ -112,17 +102,9 @@ class PseudoGraphConv(PseudoLinear):
 
 
 def _check_edges(edge_index: Tensor, edge_weight: Tensor | None) -> None:
-    if (
-        edge_index.dim() != 2
-        or edge_index.shape[0] != 2
-        or edge_index.dtype not in (torch.int32, torch.int64)
-    ):
-        raise ValueError(
-            f"edge_index must be integers [2, m], got shape {tuple(edge_index.shape)} and "
-            f"{edge_index.dtype}"
-        )
-    if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
-        raise ValueError(
-            f"edge_weight must be one number for each of {edge_index.shape[1]} edges, "
-            f"got shape {tuple(edge_weight.shape)}"
-        )
+    shape, dtype = tuple(edge_index.shape), edge_index.dtype
+    if len(shape) != 2 or shape[0] != 2 or dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"edge_index must be integers [2, m], got shape {shape} and {dtype}")
+    if edge_weight is not None and edge_weight.shape != shape[1:]:
+        found = f"got shape {tuple(edge_weight.shape)}"
+        raise ValueError(f"edge_weight must be one number for each of {shape[1]} edges, {found}")

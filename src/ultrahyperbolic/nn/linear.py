@@ -14,10 +14,9 @@ from ..geometry.manifold import require_manifold
 
 
 def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Tensor:
-    """The one of x and -x [..., d] on the side of y: -x where ⟨x, y⟩/β < 0; y is the pole by
-    default.
+    """The one of x and -x on the side of y, by default of the pole: -x where ⟨x, y⟩/β < 0.
 
-    There ⟨x, y⟩/β >= 0, so a geodesic joins it to y. In hyperbolic space it is x itself.
+    So a geodesic joins it to y. In hyperbolic space it is x itself.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = PseudoHyperboloid(2, 1)
@@ -37,31 +36,24 @@ def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Te
 
 
 def quotient_dist(manifold: Manifold, x: Tensor, y: Tensor, epsilon: float | None = None) -> Tensor:
-    """The length of the geodesic between {x, -x} and {y, -y} [...], never NaN; smoothed on the cone
-    with ``epsilon``.
+    """The length of the geodesic between {x, -x} and {y, -y} [...], never NaN.
 
-    ``dist(±x, y)`` with the sign for which ⟨±x, y⟩/β >= 0, or ``smoothed_dissimilarity`` with that
-    ``epsilon``. For p = 0 it is the distance of lines, at most π/2 √|β|; for q = 0 the hyperbolic
-    distance.
+    ``dist(±x, y)`` with the sign for which ⟨±x, y⟩/β >= 0, or ``smoothed_dissimilarity`` with
+    ``epsilon``. For p = 0 it is the distance of lines, at most π/2 √|β|.
     """
     x = representative(manifold, x, y)
-    return (
-        manifold.dist(x, y) if epsilon is None else manifold.smoothed_dissimilarity(x, y, epsilon)
-    )
+    if epsilon is None:
+        return manifold.dist(x, y)
+    return manifold.smoothed_dissimilarity(x, y, epsilon)
 
 
 def out_width(manifold: Manifold) -> int:
-    """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0
-    is one point.
-    """
+    """How many numbers `from_coordinates` needs: d, or p in hyperbolic space."""
     require_layers(manifold)
     if isinstance(manifold, PseudoSphere | Product):
         return sum(map(out_width, manifold._factors()))
-    return (
-        manifold.p
-        if isinstance(manifold, PseudoHyperboloid) and manifold.q == 0
-        else manifold.ambient_dim
-    )
+    hyperbolic = isinstance(manifold, PseudoHyperboloid) and manifold.q == 0
+    return manifold.dim if hyperbolic else manifold.ambient_dim
 
 
 def require_layers(manifold: Manifold) -> None:
@@ -72,16 +64,12 @@ def require_layers(manifold: Manifold) -> None:
 
 
 def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
-    """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in
-    reverse order.
-    """
+    """x/√|β|, in flat space x: [..., d] to [..., d]; of a `PseudoSphere` in reverse order."""
     return _by_factors(manifold, x, lambda quadric, part: part / quadric._scale(part).sqrt())
 
 
 def psi(manifold: Manifold, x: Tensor) -> Tensor:
-    """ψ(x) = (t/‖t‖, s/√|β|), in hyperbolic space s/√|β| alone: [..., d] to [..., out_width],
-    invertible.
-    """
+    """ψ(x) = (t/‖t‖, s/√|β|), in hyperbolic space s/√|β|: [..., d] to [..., out_width]."""
     return _by_factors(
         manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :]
     )
@@ -90,9 +78,7 @@ def psi(manifold: Manifold, x: Tensor) -> Tensor:
 def _by_factors(
     manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]
 ) -> Tensor:
-    """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat
-    points stay.
-    """
+    """Apply ``of`` to every curved factor, to pseudo-spheres as their images."""
     validate(manifold.ambient_dim, x=x)
     if isinstance(manifold, PseudoSphere | Product):
         parts = zip(manifold._factors(), manifold._split(x), strict=True)
@@ -113,10 +99,8 @@ def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:
         return manifold.image.anti_isometry(from_coordinates(manifold.image, z))
     if isinstance(manifold, Product):
         factors = list(manifold._factors())
-        parts = zip(
-            factors, torch.split(z, [out_width(factor) for factor in factors], dim=-1), strict=True
-        )
-        return torch.cat([from_coordinates(factor, part) for factor, part in parts], dim=-1)
+        parts = torch.split(z, [out_width(factor) for factor in factors], dim=-1)
+        return torch.cat(list(map(from_coordinates, factors, parts)), dim=-1)
     assert isinstance(manifold, PseudoHyperboloid)
     time = 0 if manifold.q == 0 else manifold.q + 1
     unit = _unit(z[..., :time]) if time else torch.ones_like(z[..., :1])
@@ -139,15 +123,13 @@ class PseudoLinear(nn.Module):
         (a, v) = W (t, s) + b,   y = ψ⁻¹(a/‖a‖, v) = √|β'| (√(1 + ‖v‖²) a/‖a‖, v),
 
     with ψ: Q^{p',q'} → S^{q'} × R^{p'} (Theorem 4.1). Every result is a point, and no light cone
-    plays a part. Only where a = 0 must a direction be chosen: it is the pole's. These x have
-    codimension q' + 1; in hyperbolic space (q' = 0) there are none. Among the maps are the identity
-    and all isometries of the manifold, x ↦ Wx with W in O(q+1, p). In particular:
+    plays a part. Only where a = 0 must a direction be chosen: it is the pole's. Among the maps are
+    all isometries of the manifold, x ↦ Wx with W in O(q+1, p).
 
-    - from hyperbolic to hyperbolic space (q = q' = 0) there is no a: W has p' rows, and the time
-      coordinate follows from v. This is the Lorentz linear layer of Chen et al. (2022);
-    - from sphere to sphere (p = p' = 0) it is Wt + b, made as long as the radius;
-    - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
-      ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
+    In hyperbolic space (q' = 0) there is no a, and W has p' rows: this is the Lorentz linear layer
+    of Chen et al. (2022). Flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features
+    on a manifold, ``PseudoLinear(M, Euclidean(n))`` is a head, between flat spaces it is
+    ``nn.Linear``.
 
     Parameters
     ----------
@@ -198,9 +180,8 @@ class PseudoLinear(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             with torch.no_grad():
-                self.bias.copy_(
-                    psi(self.out_manifold, self.out_manifold.origin(dtype=torch.float64))
-                )
+                pole = self.out_manifold.origin(dtype=torch.float64)
+                self.bias.copy_(psi(self.out_manifold, pole))
 
     def extra_repr(self) -> str:
         """The options, for ``repr``."""
@@ -216,8 +197,7 @@ class PseudoLinear(nn.Module):
         if x.dtype != self.weight.dtype:
             raise TypeError(
                 f"x is {x.dtype} and the layer's weight {self.weight.dtype}: pass dtype={x.dtype} "
-                "to the layer, "
-                "or convert one of them"
+                "to the layer, or convert one of them"
             )
         if self.quotient:
             x = representative(self.in_manifold, x)

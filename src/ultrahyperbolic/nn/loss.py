@@ -18,26 +18,22 @@ from ..spaces.dissimilarities import SMOOTHING, Dissimilarity, check_dissimilari
 
 
 class RankingLoss(nn.Module):
-    """Stronger ties shorter than weaker ones (Eq. 17): points [n, d], in the order of the graph's
-    nodes, to a scalar.
+    """Stronger ties shorter than weaker ones (Eq. 17): points [n, d] of the nodes to a scalar.
 
     All pairs count: at most 10,000 nodes.
 
     Parameters
     ----------
     graph : Graph or RankedPairs
-        Whose ties are ranked; `from_ties` takes arrays. Those of a directed graph are ordered pairs
-        (i, j), longer by κ (h_i - h_j - 1)² with the heights h of ``heights`` [n].
+        Whose ties are ranked. Those of a directed graph are ordered pairs (i, j), longer by
+        κ (h_i - h_j - 1)² with the heights h of ``heights`` [n].
     manifold : Manifold
         Where the points live.
-    temperature : float
-        τ > 0. You may change the attribute during training.
     dissimilarity : str
         What is compared: ``"smoothed"`` D_γ, or another of `Manifold.pair_function`.
-    epsilon : float
-        How much the light cone is smoothed; you may change this attribute, too.
-    spring : float
-        κ, for a directed graph; you may change this attribute, too.
+    temperature, epsilon, spring : float
+        τ > 0, how much the light cone is smoothed, and κ of a directed graph: attributes that may
+        change during training.
 
     Examples
     --------
@@ -89,8 +85,7 @@ class RankingLoss(nn.Module):
         directed: bool = False,
         **options: Any,
     ) -> Self:
-        """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where
-        None.
+        """The loss of ties [m, 2] of nodes 0, …, n_nodes - 1 with weights [m], all 1 by default.
 
         ``directed`` ties lead from the first node to the second.
         """

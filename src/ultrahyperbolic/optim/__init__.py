@@ -1,6 +1,4 @@
-"""Descent on manifolds: directions, one step, two optimisers, a line search, φ, and one call for
-any function.
-"""
+"""Descent on manifolds: one step, optimisers, a line search, and one call for any function."""
 
 from .descent import (
     DescentSettings,

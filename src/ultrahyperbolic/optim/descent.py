@@ -1,6 +1,4 @@
-"""One step of descent: the only place where a gradient becomes a move, and the directions it may
-take.
-"""
+"""One step of descent: where a gradient becomes a move, and the directions it may take."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -15,13 +13,11 @@ from ..geometry.manifold import require_manifold
 
 
 def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None) -> Tensor:
-    """Bases [..., m, d] of the tangent spaces at x [..., d], m their dimension, with ⟨e_i, e_j⟩ =
-    ±δ_ij.
+    """Bases [..., m, d] of the m-dimensional tangent spaces at x, with ⟨e_i, e_j⟩ = ±δ_ij.
 
-    Modified Gram–Schmidt on the projections of ambient vectors ``start`` [..., m, d]: each finished
-    vector is taken out of all that remain, at every point at once. Nothing prevents ⟨v, v⟩ from
-    coming near 0 when its turn comes to divide by it, for the metric is indefinite; the coordinate
-    axes in the default order have no such vector, see `safe_axes`.
+    Modified Gram–Schmidt on the projections of ambient vectors ``start`` [..., m, d]. Where the
+    metric is indefinite a vector may be null when its turn comes; those of `safe_axes`, the
+    default, never are.
     """
     basis = manifold.proju(x.unsqueeze(-2), safe_axes(manifold, x) if start is None else start)
     signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
@@ -29,9 +25,8 @@ def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None
         vector = basis[..., k, :]
         square = (vector.square() * signs).sum(-1, keepdim=True)
         vector /= square.abs().sqrt()
-        # The coefficient of e_k is the product with ε_k G e_k. Elementwise, because batched
-        # matrix–vector products pay for a call at each point: they are slower up to d = 64 and save
-        # about a third beyond.
+        # The coefficient of e_k is the product with ε_k G e_k: elementwise, for batched products
+        # of matrices and vectors are slower up to d = 64.
         dual = (signs * vector * square.sign()).unsqueeze(-2)
         coefficients = (basis[..., k + 1 :, :] * dual).sum(-1, keepdim=True)
         basis[..., k + 1 :, :].addcmul_(coefficients, vector.unsqueeze(-2), value=-1.0)
@@ -54,22 +49,18 @@ def gram_schmidt_direction(
 def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
     """Coordinate axes [..., m, d] from which Gram–Schmidt meets no null vector at x [..., d].
 
-    First those whose sign in the metric is not that of the normal: their projections span a
-    definite space. What is left of the others is definite too, and one of them is superfluous: the
-    axis nearest the normal. The normal is the normal part of x, as on quadrics ⟨x, x⟩ = β and their
-    products with flat space.
+    First those whose sign in the metric is not that of the normal, the normal part of x: their
+    projections span a definite space. What is left of the others is definite too, and the axis
+    nearest the normal is superfluous.
     """
     if manifold.dim < manifold.ambient_dim - 1:
         raise ValueError(
-            "Gram–Schmidt starts from axes that are known for one normal direction alone, got "
-            "dimension "
-            f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction "
-            "'surrogate'"
+            "axes for Gram–Schmidt are known for one normal direction alone, got dimension "
+            f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start"
         )
     signs = manifold.raise_index(x.new_ones(manifold.ambient_dim))  # the metric's diagonal, ±1
     other = signs != manifold.sqnorm(manifold.origin(dtype=x.dtype, device=x.device)).sign()
-    # By rising rank: the axes of the other sign, then by the normal's |n_k|; the last is left out
-    # where there is one.
+    # By rising rank: the axes of the other sign, then by the normal's |n_k|, without the last.
     rank = torch.where(other, -1.0, (x - manifold.proju(x, x)).abs())
     order = rank.argsort(dim=-1, stable=True)[..., : manifold.dim]
     return torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)[order]
@@ -83,29 +74,20 @@ DESCENDING: tuple[Direction, ...] = ("descent", "surrogate", "gram-schmidt")
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """How a gradient becomes a move. Lengths are Euclidean norms of tangent vectors, one for each
-    point.
-    """
+    """How a gradient becomes a move. Lengths are Euclidean norms, one for each point."""
 
     manifold: Manifold
     lr: float | Tensor
-    """Step size η; a tensor must broadcast against the points [..., d], and its values are not read
-    here.
-    """
+    """Step size η; a tensor must broadcast against the points, and is not checked here."""
     direction: Direction = "descent"
     """``"descent"`` for χ = P_x² ∇f; ``"surrogate"`` for |P_x| ∇f, which is stretched less far from
-    the pole; ``"gram-schmidt"`` for Σ ⟨Df, e_i⟩ e_i over an orthonormal basis, for comparison. Two
-    more do not descend in general: ``"gradient"`` for the pseudo-Riemannian gradient Df, and
-    ``"signed-gradient"`` for Df or -Df, whichever ascends, which stops where ⟨Df, Df⟩ = 0.
+    the pole; ``"gram-schmidt"`` for Σ ⟨Df, e_i⟩ e_i over an orthonormal basis, for comparison.
+    ``"gradient"``, Df, and ``"signed-gradient"``, Df or -Df, do not descend in general.
     """
     momentum: float = 0.0
-    """Heavy-ball factor, or with a second moment the decay of the direction's running mean (Adam's
-    first beta).
-    """
+    """Heavy-ball factor, or the decay of the running direction (Adam's first beta)."""
     second_moment: float | None = None
-    """Decay of the running mean of the direction's squared length (Adam's second beta); ``None``
-    for plain descent.
-    """
+    """Decay of the running squared length (Adam's second beta); ``None`` for plain descent."""
     eps: float = 1e-8
     """Added to the root of the second moment."""
     max_step: float | None = None
@@ -129,17 +111,11 @@ class DescentState(NamedTuple):
 
     iteration: int = 0
     momentum: Tensor | None = None
-    """Running gradient, or with a second moment running direction [..., d], tangent; ``None`` if
-    nothing is carried.
-    """
+    """Running gradient [..., d], or with a second moment running direction; tangent."""
     second_moment: Tensor | None = None
-    """Running squared length of the direction, one for each component of the manifold: [..., 1] or
-    [..., d].
-    """
+    """Running squared length of the direction for each component: [..., 1] or [..., d]."""
     finite: Tensor | None = None
-    """Whether the gradient and the last step of each point [..., 1] were finite; where not, it has
-    stayed.
-    """
+    """Whether gradient and step of each point [..., 1] were finite; where not, it stayed."""
 
 
 def descent_step(
@@ -147,24 +123,20 @@ def descent_step(
 ) -> tuple[Tensor, DescentState]:
     """One step: points [..., d] and their Euclidean gradient to new points and state.
 
-    Without a second moment it is an iteration of Algorithm 1. The pseudo-Riemannian gradient Df
-    (Eq. 11) is summed over time, if there is momentum, and turned into the direction ζ, such as χ
-    (Eq. 14); the points follow the exponential map of -η ζ, and what is carried to the next step is
-    parallel-transported along.
+    Without a second moment it is an iteration of Algorithm 1. Df (Eq. 11), with momentum its sum
+    over time, is turned into the direction ζ, such as χ (Eq. 14); the points follow the exponential
+    map of -η ζ, and the momentum is parallel-transported along.
 
     With a second moment it is a step of Adam along ζ. Tangent vectors are scaled as wholes, so that
-    ζ remains a direction of descent: by the running mean of `Manifold.component_sqnorm`, the
-    squared length of ζ in a positive definite metric, in which moves therefore have a length of
-    about η. The points follow the geodesic by `Manifold.retr_transp`, but for moves to where points
-    are not representable, which are not made.
+    ζ remains a direction of descent: by the running mean of `Manifold.component_sqnorm`, in whose
+    metric moves have a length of about η. The points follow `Manifold.retr_transp`; moves to where
+    points are not representable are not made.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is; the
     state says which.
     """
-    for name, value, kind in (
-        ("state", state, DescentState),
-        ("settings", settings, DescentSettings),
-    ):
+    expected = {"state": (state, DescentState), "settings": (settings, DescentSettings)}
+    for name, (value, kind) in expected.items():
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
     moments = {} if state.momentum is None else {"momentum": state.momentum}
@@ -180,9 +152,8 @@ def _algorithm_1(
     manifold, followed = settings.manifold, tangent
     if state.momentum is not None and settings.momentum:
         followed = settings.momentum * state.momentum + tangent
-    move = _shorten(
-        -settings.lr * _as_direction(points, tangent, followed, settings), settings.max_step
-    )
+    ascent = _as_direction(points, tangent, followed, settings)
+    move = _shorten(-settings.lr * ascent, settings.max_step)
     # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
     if not settings.momentum:
         moved = manifold.phi(manifold.expmap(points, move))
@@ -193,9 +164,8 @@ def _algorithm_1(
     carried = manifold.proju(moved, carried)
     finite = _finite(moved) & _finite(carried)
     momentum = torch.where(finite, carried, 0.0 if state.momentum is None else state.momentum)
-    return torch.where(finite, moved, points), DescentState(
-        state.iteration + 1, momentum, finite=finite
-    )
+    after = DescentState(state.iteration + 1, momentum, finite=finite)
+    return torch.where(finite, moved, points), after
 
 
 def _adam(
@@ -207,34 +177,27 @@ def _adam(
     direction = _as_direction(points, tangent, tangent, settings)
     squares = manifold.component_sqnorm(points, direction)
     before = torch.zeros_like(squares) if state.second_moment is None else state.second_moment
-    first = (
-        (1.0 - mean) * direction
-        if state.momentum is None
-        else torch.lerp(state.momentum, direction, 1.0 - mean)
-    )
+    first = (1.0 - mean) * direction
+    if state.momentum is not None:
+        first = torch.lerp(state.momentum, direction, 1.0 - mean)
     second = torch.lerp(before, squares, 1.0 - square)
     root = second.sqrt() / (1.0 - square**iteration) ** 0.5 + settings.eps
     move = _shorten(first * (-settings.lr / (1.0 - mean**iteration) / root), settings.max_step)
     moved, carried = manifold.retr_transp(points, move, first)
     finite = (second < torch.inf).all(-1, keepdim=True)
     made = finite & manifold.representable(moved).unsqueeze(-1)
-    return torch.where(made, moved, points), DescentState(
-        iteration, torch.where(made, carried, 0.0), torch.where(finite, second, before), finite
-    )
+    momentum, kept = torch.where(made, carried, 0.0), torch.where(finite, second, before)
+    return torch.where(made, moved, points), DescentState(iteration, momentum, kept, finite)
 
 
 def direction_of(
     points: Tensor, gradient: Tensor, settings: DescentSettings
 ) -> tuple[Tensor, float]:
-    """The direction ζ [..., d] that a plain step goes against, and ⟨Df, ζ⟩ summed over the
-    points.
-    """
+    """The direction ζ [..., d] that a plain step goes against, and ⟨Df, ζ⟩ in sum."""
     rgrad = settings.manifold.egrad2rgrad(points, gradient)
     direction = _as_direction(points, rgrad, rgrad, settings)
-    if settings.direction == "descent":
-        return direction, float(
-            rgrad.square().sum()
-        )  # ⟨Df, χ⟩ = ‖Df‖² (Eq. 15), without cancellation
+    if settings.direction == "descent":  # ⟨Df, χ⟩ = ‖Df‖² (Eq. 15), without cancellation
+        return direction, float(rgrad.square().sum())
     return direction, float(settings.manifold.inner(rgrad, direction).sum())
 
 
@@ -255,9 +218,7 @@ def _as_direction(
 
 
 def _finite(rows: Tensor) -> Tensor:
-    """Whether all coordinates of a row are finite [..., 1]: what is infinite or NaN makes 0 times
-    it NaN.
-    """
+    """Whether a row is finite [..., 1]: what is infinite or NaN makes 0 times it NaN."""
     return (0.0 * rows).sum(-1, keepdim=True) == 0.0
 
 

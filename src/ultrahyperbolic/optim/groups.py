@@ -23,17 +23,14 @@ class Stepped(NamedTuple):
 
 
 def step_points(param: Tensor, states: States, settings: DescentSettings) -> Stepped:
-    """One descent step for the points of a parameter [..., d]; of a sparse gradient, for its
-    rows.
-    """
+    """One descent step for the points of a parameter; of a sparse gradient, for its rows."""
     gradient, rows = _rows(param)
     stored = states[param]
 
     moments = {name: _by_coordinates(stored[name][rows]) for name in _MOMENTS if name in stored}
     before = DescentState(stored.get("step", 0), **moments)
-    moved, state = descent_step(
-        _by_coordinates(param[rows]), _by_coordinates(gradient), before, settings
-    )
+    points = _by_coordinates(param[rows])
+    moved, state = descent_step(points, _by_coordinates(gradient), before, settings)
     param[rows] = moved
     stored["step"] = state.iteration
     for name in _MOMENTS:
@@ -46,9 +43,7 @@ def step_points(param: Tensor, states: States, settings: DescentSettings) -> Ste
 
 
 def _by_coordinates(rows: Tensor) -> Tensor:
-    """Rows [..., d], coordinate by coordinate in memory: there sums over a few coordinates take a
-    tenth of the time.
-    """
+    """Rows [..., d], coordinate by coordinate in memory, where sums over few are fast."""
     return rows.reshape(-1, rows.shape[-1]).t().contiguous().t().view(rows.shape)
 
 
@@ -60,10 +55,8 @@ def _rows(param: Tensor) -> tuple[Tensor, EllipsisType | Tensor]:
         return gradient, ...
     gradient = gradient.coalesce()
     if gradient.sparse_dim() != 1:
-        raise ValueError(
-            f"sparse gradients must be sparse in their rows alone (1 sparse dimension), "
-            f"got {gradient.sparse_dim()} for a parameter of shape {tuple(param.shape)}"
-        )
+        count = gradient.sparse_dim()
+        raise ValueError(f"gradients must be sparse in their rows alone, got {count} dimensions")
     return gradient.values(), gradient.indices()[0]
 
 
@@ -71,21 +64,13 @@ class Curvatures:
     """Points whose manifold depends on learned parameters, as they are before a step."""
 
     def __init__(self, points: Iterable[tuple[Tensor, Manifold]]) -> None:
-        self._points = [
-            (param, manifold) for param, manifold in points if manifold.curvature_parameters()
-        ]
-        self._before = [
-            [c.detach().clone() for c in manifold.curvature_parameters()]
-            for _, manifold in self._points
-        ]
-        self.parameters = {
-            c for _, manifold in self._points for c in manifold.curvature_parameters()
-        }
+        self._points = [pair for pair in points if pair[1].curvature_parameters()]
+        own = [manifold.curvature_parameters() for _, manifold in self._points]
+        self._before = [[c.detach().clone() for c in curvatures] for curvatures in own]
+        self.parameters = {c for curvatures in own for c in curvatures}
 
     def slopes(self, learned: set[Tensor]) -> dict[Tensor, Tensor]:
-        """For each learned curvature, the part of its gradient that comes from points following
-        it.
-        """
+        """For each learned curvature, the slope that comes from points following it."""
         found: dict[Tensor, Tensor] = {}
         for param, manifold in self._points:
             if param.grad is None:

@@ -1,6 +1,4 @@
-"""One call for any differentiable function on a manifold, and a step size that is certain to
-decrease it.
-"""
+"""One call for any differentiable function on a manifold, and a line search."""
 
 import math
 from collections.abc import Callable
@@ -40,7 +38,7 @@ class LineSearch(NamedTuple):
     """The accepted step size η; 0 if none was."""
     evaluations: int
     slope: float
-    """How far f falls per unit of η, at the old points and to first order."""
+    """How far f falls per unit of η, to first order."""
     length: float
     """How far the points move per unit of η."""
 
@@ -61,10 +59,8 @@ def armijo(
     """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
 
     ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient
-    there, c is ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the
-    surrogate, so a step is found unless rounding hides the decrease; trials where f is not finite
-    are shortened like any other. The function never increases. A direction that does not descend
-    gets no step.
+    there, c is ``sufficient``. -χ and the surrogate descend (Eq. 15), so a step is found unless
+    rounding hides the decrease. A direction that does not descend gets no step.
     """
     check_callable("function", function)
     settings = DescentSettings(manifold, lr=1.0, direction=direction)
@@ -116,9 +112,7 @@ class MinimizeResult:
     reason: str
     """Why it stopped, in a sentence."""
     converged: bool
-    """Whether the gradient at ``point`` meets the tolerance, or rounding hides what is left to
-    gain.
-    """
+    """Whether the gradient meets the tolerance, or rounding hides what is left to gain."""
 
 
 def minimize(
@@ -148,24 +142,18 @@ def minimize(
     manifold : Manifold
         Where the points live.
     method : "lbfgs", "line_search", "sgd" or "adam"
-        L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``:
-        both need no step size and decrease the function at every iteration. ``"sgd"`` and
-        ``"adam"`` take steps of a given size.
+        L-BFGS through φ, or an Armijo line search along ``direction``: both need no step size and
+        decrease the function at every iteration. The others take steps of a given size.
     direction : str, optional
-        What the others move along, as `DescentSettings` has it: ``"surrogate"`` by default,
-        ``"descent"`` for χ.
-    lr : float, optional
-        Step size of ``"sgd"`` and ``"adam"`` (default 1e-2).
+        What all but L-BFGS move along, as `DescentSettings` has it: by default ``"surrogate"``.
+    lr, max_step : float, optional
+        Step size (default 1e-2) and longest move of a point, of ``"sgd"`` and ``"adam"``.
     momentum : float
         Heavy-ball factor of ``"sgd"``.
-    max_step : float, optional
-        Longest move of a point in one step of ``"sgd"`` and ``"adam"``.
-    max_iterations : int
-        Iterations after which to stop.
+    max_iterations, time_limit : int, float
+        Iterations and seconds after which to stop.
     gradient_tolerance : float
         Stop once the Euclidean norm of Df is at most this.
-    time_limit : float, optional
-        Seconds after which to stop.
     callback : callable, optional
         ``callback(iteration, points, value)`` after each iteration; returning True stops.
     progress : bool
@@ -180,13 +168,10 @@ def minimize(
     check_choice("method", method, METHODS)
     if method == "lbfgs" and direction is not None:
         raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
-    if method in ("lbfgs", "line_search") and (
-        lr is not None or momentum != 0.0 or max_step is not None
-    ):
-        raise ValueError(
-            f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the "
-            "others"
-        )
+    given = lr is not None or momentum != 0.0 or max_step is not None
+    if given and method in ("lbfgs", "line_search"):
+        others = "lr, momentum and max_step belong to the others"
+        raise ValueError(f"method={method!r} chooses its own steps: {others}")
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
     if lr is not None:
@@ -209,14 +194,10 @@ def minimize(
             lambda now: update(now.iteration, f"value {state.at.value:.6g}")
         ]
         if callback is not None:
-            callbacks.append(
-                Every[_State](
-                    1, lambda now: callback(now.iteration, state.at.points, state.at.value)
-                )
-            )
-        ending = run(
-            state, state, max_iterations, callbacks=callbacks, time_limit=time_limit
-        ).ending
+            ask = lambda now: callback(now.iteration, state.at.points, state.at.value)  # noqa: E731
+            callbacks.append(Every[_State](1, ask))
+        ran = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit)
+    ending = ran.ending
     if ending.why is Stopped.ITERATIONS:
         ending = state.converged() or ending
     in_words = {
@@ -227,31 +208,20 @@ def minimize(
     reason, converged = in_words.get(ending.why, ending.text), ending.why is Stopped.CONVERGED
     best_norm = state.norm_of(state.best)
     if converged and best_norm > gradient_tolerance and state.best is not state.at:
-        reason, converged = (
-            f"{reason} at the last point; an earlier one is lower, and is returned",
-            False,
-        )
+        reason = f"{reason} at the last point; an earlier one is lower, and is returned"
+        converged = False
+    best, counts = state.best, (state.iteration, state.evaluations)
     result = MinimizeResult(
-        point=state.best.points,
-        value=state.best.value,
-        history=state.history,
-        gradient_norm=best_norm,
-        iterations=state.iteration,
-        evaluations=state.evaluations,
-        reason=reason,
-        converged=converged,
+        best.points, best.value, state.history, best_norm, *counts, reason, converged
     )
     if ending.why is Stopped.INTERRUPTED:
-        raise Interrupted(
-            f"after {result.iterations} iterations; the best point so far: .result", result=result
-        )
+        done = f"after {result.iterations} iterations; the best point so far: .result"
+        raise Interrupted(done, result=result)
     return result
 
 
 class _State:
-    """Where the minimisation stands, and the engine of its loop, of which every iteration may be
-    the last.
-    """
+    """Where the minimisation stands, and the engine of its loop."""
 
     runs, overhead = 1, 0.0
 
@@ -263,20 +233,15 @@ class _State:
         settings: DescentSettings,
         gradient_tolerance: float,
     ) -> None:
-        self.function, self.method, self.settings, self.tolerance = (
-            function,
-            method,
-            settings,
-            gradient_tolerance,
-        )
+        self.function, self.method = function, method
+        self.settings, self.tolerance = settings, gradient_tolerance
         self.lbfgs, self.moments, self.first_step = PhiLBFGS(settings.manifold), DescentState(), 1.0
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
         self.at = Reached(points, *self.evaluate(points))
         if not _finite(self.at):
-            raise ValueError(
-                f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}"
-            )
+            value = self.at.value
+            raise ValueError(f"function and gradient must be finite at x0, got f(x0) = {value}")
         self.best = self.at
         self.history = [self.at.value]
 
@@ -289,15 +254,11 @@ class _State:
             if not isinstance(value, Tensor) or value.numel() != 1:
                 shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
                 raise ValueError(f"function must return a scalar tensor, got {shape}")
-            if not value.requires_grad:
-                raise ValueError(
-                    "function must return a tensor that depends on its argument through autograd"
-                )
-            (gradient,) = torch.autograd.grad(value.reshape(()), variable, allow_unused=True)
+            gradient = None
+            if value.requires_grad:
+                (gradient,) = torch.autograd.grad(value.reshape(()), variable, allow_unused=True)
         if gradient is None:
-            raise ValueError(
-                "function must depend on its argument, and autograd finds that it does not use it"
-            )
+            raise ValueError("function must depend on its argument through autograd")
         return float(value.detach()), gradient
 
     def norm_of(self, found: Reached) -> float:
@@ -307,16 +268,11 @@ class _State:
     def converged(self) -> Ending | None:
         """That the gradient meets the tolerance, where it does."""
         norm, least = self.norm_of(self.at), self.tolerance
-        return (
-            Ending(Stopped.CONVERGED, f"gradient norm {norm:.3g} <= {least:g}")
-            if norm <= least
-            else None
-        )
+        text = f"gradient norm {norm:.3g} <= {least:g}"
+        return Ending(Stopped.CONVERGED, text) if norm <= least else None
 
     def advance(self, _: "_State", iterations: int) -> Floats:
-        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1,
-        performed].
-        """
+        """Up to ``iterations`` iterations, until one ends it; the values [1, performed]."""
         before = len(self.history)
         while self.ending is None and len(self.history) - before < iterations:
             found = self.converged() or self.step()
@@ -357,17 +313,12 @@ class _State:
         return Ending(Stopped.STUCK, text)
 
     def _no_decrease(self, expected: float, length: float) -> Ending:
-        """Why no step decreased f, though one of ``length`` was ``expected`` to: rounding, or a
-        wrong gradient.
-        """
+        """Why no step of ``length`` decreased f as ``expected``: rounding or a wrong gradient."""
         rounding = _ROUNDING * torch.finfo(self.at.points.dtype).eps
-        if expected <= rounding * abs(self.at.value) or length <= rounding * float(
-            self.at.points.norm()
-        ):
-            return Ending(
-                Stopped.CONVERGED,
-                "no step decreases the function any further: converged to rounding",
-            )
+        size = float(self.at.points.norm())
+        if expected <= rounding * abs(self.at.value) or length <= rounding * size:
+            text = "no step decreases the function any further: converged to rounding"
+            return Ending(Stopped.CONVERGED, text)
         return Ending(
             Stopped.STUCK,
             f"no step decreases the function, which should fall by {expected:.3g} "
@@ -387,19 +338,12 @@ def mean(
     epsilon: float = 1e-3,
     max_iterations: int = 200,
 ) -> Tensor:
-    """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by
-    ``minimize``.
+    """A point [..., d] near points [..., n, d]: the least Σ w_i D(x, x_i)², by `minimize`.
 
     Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat
-    space), D is the distance and this is the Fréchet mean. On a sphere it is unique for points
-    within a half sphere.
-
-    Where the metric is indefinite there is no Fréchet mean: signed squares have no minimum, and
-    distances vanish on light cones. D is then D_γ, smoothed on the cone with ``epsilon``. The
-    result need not be unique, and may lie on light cones of the points. The search starts from φ(Σ
-    w_i x_i), the centroid of the ambient space.
-
-    A product has the sum over its factors, also smoothed. Gradients do not pass through the result.
+    space), D is the distance and this is the Fréchet mean, on a sphere unique for points within a
+    half sphere. Elsewhere there is no Fréchet mean: D is D_γ, smoothed with ``epsilon``, and the
+    result need not be unique. The search starts from φ(Σ w_i x_i). Gradients do not pass.
 
     >>> import ultrahyperbolic as uh
     >>> M = uh.PseudoHyperboloid(2, 1)
@@ -415,20 +359,16 @@ def mean(
     if weights is None:
         weights = torch.ones_like(points[..., 0])
     count = points.shape[-2]
-    if (
-        weights.shape[-1:] != (count,)
-        or not bool((weights >= 0).all())
-        or not bool(weights.sum(-1).all())
-    ):
+    fit = weights.shape[-1:] == (count,) and bool((weights >= 0).all())
+    if not fit or not bool(weights.sum(-1).all()):
         raise ValueError(f"weights must be [..., {count}], not negative and not all 0")
     weights = weights.detach().to(points).expand(points.shape[:-1])
     share = weights / weights.sum(-1, keepdim=True)
     centre = (share.unsqueeze(-1) * points).sum(-2)
     if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
         centre = points[..., 0, :]
-    definite = manifold.joins_all_pairs and not isinstance(
-        manifold, Product
-    )  # whose factors may differ in sign
+    # The factors of a product may differ in sign.
+    definite = manifold.joins_all_pairs and not isinstance(manifold, Product)
     length = manifold.dist if definite else manifold.pair_function("smoothed", epsilon)
 
     def spread(x: Tensor) -> Tensor:

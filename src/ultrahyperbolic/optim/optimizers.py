@@ -1,6 +1,4 @@
-"""The descent step as ``torch.optim`` optimisers, and torch's own in flat space, through φ (Section
-4.1).
-"""
+"""Descent steps as ``torch.optim`` optimisers, and torch's own through φ (Section 4.1)."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -31,12 +29,9 @@ class ManifoldOptimizer(Optimizer, ABC):
     parameters.
 
     A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on
-    their group's ``manifold``; where it is None (the default), they are not points and move as in
-    ``torch.optim``. Points are checked when they are added. ``state_dict`` holds plain data;
-    loading one made on another geometry is refused.
-
-    A learned β that is among the parameters takes its points along: its gradient counts that they
-    follow.
+    their group's ``manifold``; where it is None (the default), they move as in ``torch.optim``.
+    Points are checked when they are added. ``state_dict`` holds plain data; loading one made on
+    another geometry is refused. A learned β among the parameters takes its points along.
     """
 
     def __init__(
@@ -56,19 +51,15 @@ class ManifoldOptimizer(Optimizer, ABC):
         """One step of ``torch.optim`` for parameters that are not points."""
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, all or none, after checking that every row of points is on its
-        manifold.
-        """
+        """Add parameters, all or none, after checking that points are on their manifold."""
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
             if group["manifold"] is not None:
                 require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group, group["manifold"] or _ANY)
-            lr = group["lr"]
-            if isinstance(lr, Tensor) and not bool(
-                ((lr >= 0) & lr.isfinite()).all()
-            ):  # numbers are checked above
+            lr = group["lr"]  # a number is checked above
+            if isinstance(lr, Tensor) and not ((lr >= 0) & lr.isfinite()).all():
                 raise ValueError(f"lr must be finite and non-negative, got {lr}")
             for name, param in _named(number, group):
                 if (manifold := _manifold(param, group)) is not None:
@@ -79,43 +70,35 @@ class ManifoldOptimizer(Optimizer, ABC):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the
-        loss.
+        """One step for every parameter that has a gradient; a closure re-evaluates the loss.
 
-        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step
-        of points, or what an earlier step made of a parameter that is not a point. Points with such
-        a gradient or step do not move, and neither does any parameter that is not a point. Nothing
-        is checked while a CUDA graph is captured.
+        A gradient, a step of points or another parameter that is not finite raises a
+        ``FloatingPointError`` that names it. Points with such a gradient or step do not move, and
+        no other parameter does. Nothing is checked while a CUDA graph is captured.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        placed = [
-            (param, _manifold(param, group))
-            for group in self.param_groups
-            for param in group["params"]
-        ]
-        curvatures = Curvatures(
-            (param, manifold) for param, manifold in placed if manifold is not None
-        )
+        params = [(param, group) for group in self.param_groups for param in group["params"]]
+        placed = [(param, _manifold(param, group)) for param, group in params]
+        curvatures = Curvatures((param, place) for param, place in placed if place is not None)
         learned = {param for param, _ in placed} & curvatures.parameters
         slopes = curvatures.slopes(learned)
         stepped: list[Stepped] = []
         plains: list[dict[Tensor, Tensor]] = []
         for group in self.param_groups:
-            plain: dict[Tensor, Tensor] = {}
+            plains.append({})
             for param in group["params"]:
-                manifold = _manifold(param, group)
-                if manifold is not None and param.grad is not None:
+                manifold, gradient = _manifold(param, group), param.grad
+                if manifold is None and (slope := slopes.get(param)) is not None:
+                    gradient = slope if gradient is None else gradient + slope.to(gradient)
+                if gradient is None:
+                    continue
+                if manifold is None:
+                    plains[-1][param] = gradient
+                else:
                     stepped.append(step_points(param, self.state, self._settings(group, manifold)))
-                elif manifold is None and (slope := slopes.get(param)) is not None:
-                    plain[param] = (
-                        slope if param.grad is None else param.grad + slope.to(param.grad)
-                    )
-                elif manifold is None and param.grad is not None:
-                    plain[param] = param.grad
-            plains.append(plain)
         self._require_finite(stepped, plains)
         for group, plain in zip(self.param_groups, plains, strict=True):
             if plain:
@@ -125,41 +108,32 @@ class ManifoldOptimizer(Optimizer, ABC):
         return loss
 
     def _require_finite(self, stepped: list[Stepped], plains: list[dict[Tensor, Tensor]]) -> None:
-        """Raise unless all steps of points, and all other parameters and gradients, are finite: one
-        number is read.
-        """
+        """Raise unless all steps, and all other parameters and gradients, are finite."""
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             return
         held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
         values = [tensor._values() if tensor.is_sparse else tensor for tensor in held]
         finite = [step.finite.all() for step in stepped]
         if values:
-            # 0 times what is infinite or NaN is NaN.
-            finite.append(
-                0.0 * get_total_norm([value for value in values if value.numel()], torch.inf) == 0.0
-            )
+            largest = get_total_norm([value for value in values if value.numel()], torch.inf)
+            finite.append(0.0 * largest == 0.0)  # 0 times what is infinite or NaN is NaN
         if not finite or bool(torch.stack([each.to(finite[0].device) for each in finite]).all()):
             return
-        named = [
-            pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)
-        ]
-        for name, param in named:
-            of_gradient = (
-                None
-                if param.grad is None
-                else check_finite(f"the gradient of {name}", param.grad.to_dense())
-            )
-            for check in (of_gradient, check_finite(name, param.detach())):
-                if check is not None and not check.ok:
-                    raise FloatingPointError(
-                        f"{check.reason}; the parameter has shape {tuple(param.shape)}"
-                    )
+        names = {}
+        for number, group in enumerate(self.param_groups):
+            for name, param in _named(number, group):
+                names[param] = name
+                tensors = {name: param.detach()}
+                if param.grad is not None:
+                    tensors = {f"the gradient of {name}": param.grad.to_dense()} | tensors
+                for each, tensor in tensors.items():
+                    check = check_finite(each, tensor)
+                    if not check.ok:
+                        raise FloatingPointError(f"{check.reason}; shape {tuple(param.shape)}")
         over = next(step.param for step in stepped if not step.finite.all())
-        name = next(name for name, param in named if param is over)
         raise FloatingPointError(
-            f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is "
-            "finite: "
-            "set max_step, or choose a smaller lr"
+            f"a step of {names[over]}, of shape {tuple(over.shape)}, overflows though its gradient "
+            "is finite: set max_step, or choose a smaller lr"
         )
 
     def state_dict(self) -> StateDict:
@@ -223,8 +197,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     >>> optimizer = uh.optim.PseudoRiemannianSGD(Model().parameters(), lr=1e-2)
 
     Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`, too. Sparse gradients, as of
-    ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it
-    is.
+    ``nn.Embedding(sparse=True)``, move their rows alone.
 
     Parameters
     ----------
@@ -241,10 +214,8 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         Longest move (Euclidean norm) of a point in one step. Set it where gradients are unbounded,
         as those of distances are near a light cone.
     direction : str
-        ζ: ``"surrogate"`` for |P_x| ∇f, which is the Riemannian gradient in hyperbolic space,
-        ``"descent"`` for the paper's χ, which is stretched further from the pole, or another of
-        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is
-        definite.
+        ζ: ``"surrogate"`` for |P_x| ∇f, the Riemannian gradient where the metric is definite,
+        ``"descent"`` for the paper's χ, or another of `DescentSettings`.
     weight_decay : float
         As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
@@ -268,38 +239,27 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         buffers = [self.state[param].get("momentum_buffer") for param in params]
-        options, sparse = (
-            _of(group, "weight_decay", "momentum", "lr"),
-            any(each.is_sparse for each in gradients),
-        )
-        sgd(
-            params,
-            gradients,
-            buffers,
-            sparse,
-            dampening=0.0,
-            nesterov=False,
-            maximize=False,
-            **options,
-        )
+        sparse = any(each.is_sparse for each in gradients)
+        options = _of(group, "weight_decay", "momentum", "lr")
+        options |= {"dampening": 0.0, "nesterov": False, "maximize": False}
+        sgd(params, gradients, buffers, sparse, **options)
         if group["momentum"]:
             for param, buffer in zip(params, buffers, strict=True):
                 self.state[param]["momentum_buffer"] = buffer
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam for points: tangent vectors are scaled as wholes, by the running mean of their squared
-    length.
+    """Adam for points: tangent vectors are scaled as wholes, by their running squared length.
 
     The length is that of `Manifold.component_sqnorm`, positive in any signature, so ``lr`` is about
     how far a point moves in one step. In hyperbolic space this is Riemannian Adam, on
     `ultrahyperbolic.Euclidean` and for other parameters ``torch.optim.Adam``. Points follow
-    geodesics with `Manifold.retr_transp`, which carries the running direction along; moves to where
-    rounding would hide the manifold are not made. Sparse gradients update their rows alone.
+    geodesics with `Manifold.retr_transp`; moves to where rounding would hide the manifold are not
+    made. Sparse gradients update their rows alone.
 
     Parameters
     ----------
-    params, manifold, max_step, weight_decay
+    params, manifold, max_step, direction, weight_decay
         As for `PseudoRiemannianSGD`; Adam rarely needs ``max_step``.
     lr : float
         Step size, about the length of a move.
@@ -307,9 +267,6 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         Decay of the running direction and of its running squared length.
     eps : float
         Added to the root of the second moment.
-    direction : str
-        ``"surrogate"`` for |P_x| ∇f, the gradient in a positive definite metric, and the Riemannian
-        gradient where the manifold's own metric is definite; or another of `DescentSettings`.
     """
 
     def __init__(
@@ -324,14 +281,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "max_step": max_step,
-            "direction": direction,
-        }
-        super().__init__(params, manifold, weight_decay, **options)
+        options = {"betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
+        super().__init__(params, manifold, weight_decay, lr=lr, **options)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         betas = group["betas"]
@@ -353,34 +304,16 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
                 state["step"] = torch.tensor(0.0)
                 for name in ("exp_avg", "exp_avg_sq"):
                     state[name] = torch.zeros_like(param, memory_format=torch.preserve_format)
-        means, squares, steps = (
-            [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
-        )
-        (beta1, beta2), options = (
-            group["betas"],
-            _of(group, "lr", "weight_decay", "eps") | {"amsgrad": False},
-        )
-        adam(
-            params,
-            gradients,
-            means,
-            squares,
-            [],
-            steps,
-            beta1=beta1,
-            beta2=beta2,
-            maximize=False,
-            **options,
-        )
+        names = ("exp_avg", "exp_avg_sq", "step")
+        means, squares, steps = ([state[name] for state in states] for name in names)
+        beta1, beta2 = group["betas"]
+        options = _of(group, "lr", "weight_decay", "eps") | {"beta1": beta1, "beta2": beta2}
+        options |= {"amsgrad": False, "maximize": False}
+        adam(params, gradients, means, squares, [], steps, **options)
 
 
 class OntoManifold(nn.Module):
-    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z
-    freely.
-
-    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does
-    not reach yours.
-    """
+    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z), with a copy of the manifold."""
 
     def __init__(self, manifold: Manifold) -> None:
         super().__init__()
@@ -412,9 +345,8 @@ def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
     if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
-        raise ValueError(
-            f"name must be that of a parameter of {type(module).__name__}, got {name!r}"
-        )
+        kind = type(module).__name__
+        raise ValueError(f"name must be that of a parameter of {kind}, got {name!r}")
     require_manifold(manifold)
     manifold.assert_phi(getattr(module, name).detach(), name=name)
     parametrize.register_parametrization(module, name, OntoManifold(manifold))
