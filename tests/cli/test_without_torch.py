@@ -56,7 +56,6 @@ rank flows
 suggest flows
 evaluate flows
 plot club -o club.png
-plot club -o club.html
 report club
 """
 REFUSED = """

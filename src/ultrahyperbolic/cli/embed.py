@@ -55,7 +55,7 @@ def embed(
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
     goal: opt.Goal = None,
     quiet: Annotated[
-        bool, _result("--quiet", help="Print nothing but errors (and --json).")
+        bool, _result("--quiet", help="Print nothing but warnings and errors (and --json).")
     ] = False,
     as_json: opt.Json = False,
     *,

@@ -67,7 +67,9 @@ Folder = Annotated[
 ]
 TITLE = "The title of the report; default: the last one given, or the name of the graph."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Print nothing but warnings and errors (and --json).")
+]
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 # An option of version 0.2, which no help shows.
