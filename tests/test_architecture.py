@@ -101,3 +101,22 @@ def test_few_lines_say_any():
         if re.search(r"\bAny\b", line)
     ]
     assert len(lines) <= MOST_ANY, lines
+
+
+# Rooms and files that are for those who have installed torch, and that import it by name or not
+# before they need it.
+OF_TORCH = ("geometry/", "optim/", "nn/", "contrib/", "objective/", "paper/", "engines/triton/")
+OF_TORCH += ("engines/reference.py", "pairs/reference.py", "testing.py", "lazy.py")
+ONLY_WHEN_NEEDED = {"engines/communicator.py"}
+
+
+def test_nothing_else_imports_torch():
+    importing = set()
+    for path in FILES:
+        if name_of(path).startswith(OF_TORCH):
+            continue
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"^if TYPE_CHECKING:\n((    .*)?\n)+", "", text, flags=re.M)
+        if re.search(r"^\s*(import|from) torch\b", text, re.M):
+            importing.add(name_of(path))
+    assert importing == ONLY_WHEN_NEEDED
