@@ -230,7 +230,7 @@ def of_others(table):
     ("spoil", "reason"),
     [
         (lambda table: shutil.rmtree(table.parent), "no such folder"),
-        (lambda table: table.unlink(), "did not finish; embed --resume club goes on with it"),
+        (lambda table: table.unlink(), "embed the graph again (--overwrite)"),
         (lambda table: table.write_text("hello"), "is not an embedding of this package: "),
         (half, "is not an embedding of this package: "),
         (of_others, "is not an embedding of this package: "),

@@ -68,14 +68,6 @@ def test_scores_are_distances_with_springs(trained):
     np.testing.assert_allclose(near["distance"], np.sort(np.delete(out, row))[:3], rtol=1e-12)
 
 
-def test_a_folder_keeps_heights_and_springs(trained, tmp_path):
-    loaded = uh.load(trained.save(tmp_path / "web"))
-    assert loaded.is_directed
-    np.testing.assert_array_equal(loaded.heights, trained.heights)
-    assert loaded.hierarchy().equals(trained.hierarchy())
-    np.testing.assert_array_equal(loaded.scores([3]), trained.scores([3]))
-
-
 def test_new_nodes_are_placed_by_ties_that_point_somewhere():
     arcs = np.array(
         [(i, i + step) for i in range(37) for step in (1, 2, 3)]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import networkx as nx
-import numpy as np
 import pytest
 import scipy.sparse
 
@@ -62,56 +59,11 @@ def test_weights_are_named(tmp_path):
     assert found.best.dim == 1
 
 
-@pytest.mark.parametrize("signature", [(2, 1), "2,1", [2, 1]])
-def test_a_signature_is_p_and_q(signature):
-    expected = uh.embed("karate", **FEW)
-    found = uh.embed("karate", signature=signature, iterations=3, quiet=True)
-    assert np.array_equal(found.points, expected.points)
-
-
-def test_a_geometry_is_named_once():
-    assert uh.embed("karate", signature="flat", dim=3, iterations=3, quiet=True).points.shape == (
-        34,
-        3,
-    )
-    with pytest.raises(ValueError, match="leave p, q and flat out"):
-        uh.embed("karate", signature="3,1", p=3, q=1)
-    with pytest.raises(ValueError, match="gives the dimension, 4: leave dim out"):
-        uh.embed("karate", signature="3,1", dim=4)
-    for bad in ("3", "x,y", (1, 2, 3), 7):
-        with pytest.raises(ValueError, match="signature must be"):
-            uh.embed("karate", signature=bad)
-
-
-def _directed(tmp_path):
-    graph = nx.DiGraph([("a", "b"), ("b", "c")])
-    yield graph
-    matrix = nx.to_numpy_array(graph)
-    yield matrix
-    yield scipy.sparse.csr_array(matrix)
-    nx.write_graphml(graph, tmp_path / "g.graphml")
-    nx.write_gml(graph, tmp_path / "g.gml")
-    nx.write_gexf(graph, tmp_path / "g.gexf")
-    (tmp_path / "g.json").write_text(
-        json.dumps({"directed": True} | {"nodes": NODES, "links": LINKS})
-    )
-    (tmp_path / "g.mtx").write_text(
-        "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"
-    )
-    yield from (
-        str(tmp_path / f"g.{suffix}") for suffix in ("graphml", "gml", "gexf", "json", "mtx")
-    )
-
-
-NODES, LINKS = (
-    [{"id": node} for node in "abc"],
-    [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}],
-)
-
-
 def test_dropped_directions_are_told_in_a_line_and_in_the_record(tmp_path, caplog):
-    loud = FEW | {"quiet": False}
-    for data in _directed(tmp_path):
+    loud, graph = FEW | {"quiet": False}, nx.DiGraph([("a", "b"), ("b", "c")])
+    matrix, file = nx.to_numpy_array(graph), str(tmp_path / "g.graphml")
+    nx.write_graphml(graph, file)
+    for data in (graph, matrix, scipy.sparse.csr_array(matrix), file):
         caplog.clear()
         found = uh.embed(data, **loud)
         name = data if isinstance(data, str) else "the graph"
@@ -119,7 +71,7 @@ def test_dropped_directions_are_told_in_a_line_and_in_the_record(tmp_path, caplo
         assert caplog.messages == [f"{dropped}; directed=True (--directed) keeps them"]
         assert found.record.graph.policies == {"asymmetric_pairs_summed": 2}
     caplog.clear()
-    uh.embed(nx.DiGraph([("a", "b"), ("b", "c")]), **FEW)
+    uh.embed(graph, **FEW)
     both_ways = [("a", "b"), ("b", "c"), ("b", "a"), ("c", "b")]
     for plain in (nx.Graph(both_ways), nx.DiGraph(both_ways), both_ways):
         uh.embed(plain, **loud)

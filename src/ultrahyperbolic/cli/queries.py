@@ -29,6 +29,7 @@ from .output import (
     shown,
     write_csv,
 )
+from .signals import leaving
 from .sources import check_folder, find_graph, graph_of, open_embedding
 
 if TYPE_CHECKING:
@@ -323,7 +324,8 @@ def evaluate(
     if held_out:
         from ..training.hidden import hidden_ties
 
-        with refusing(ValueError, MemoryError, about=f"{folder}: "):
+        interrupted = leaving("interrupted: the hidden ties are not measured")
+        with interrupted, refusing(ValueError, MemoryError, about=f"{folder}: "):
             hidden = hidden_ties(embedding, measured_by, quiet=as_json)
         embedding = embedding.with_record(replace(embedding.record, held_out=hidden))
         _keep(embedding, folder)

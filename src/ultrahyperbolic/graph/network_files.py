@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
-from ..checks import cut
 from .errors import DEPTH, OBJECTS, GraphError, naming_damage, need
 from .ids import check_lengths
 from .streams import not_decoded, open_bytes
@@ -201,4 +200,4 @@ def _read_node_link(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
 
 
 def _refuse_end(path: str, node: object) -> NoReturn:
-    raise GraphError(f"{path}: an edge ends in {cut(repr(node))}, which is not a node of the file")
+    raise GraphError(f"{path}: an edge ends in {node!r}, which is not a node of the file")

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, BatchState
+from ..engines.base import BatchState
 from ..engines.communicator import versions
 from ..engines.registry import check_processes, ends_exactly, resolve
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
 from ..options import complete
-from .config import Settings, TrainingConfig
+from .config import TrainingConfig
 from .continued import start_from
 from .inputs import Choice, UsualGeometry
 from .plan import Plan, configure, outlined
@@ -78,24 +78,16 @@ class Execution:
         training = record.training
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
-        by_node = any(config.get("scope") == "node" for config in training.configs)
-        if by_node or training.backend not in BACKENDS:
-            how = "scope 'node'" if by_node else f"backend {training.backend!r}"
-            raise ValueError(
-                f"it was trained with {how}, which this version does not have: train anew"
-            )
         configs = [TrainingConfig.from_json(config) for config in training.configs]
-        asked: Settings = {
+        asked = {
             "seed": configs[0].seed,
             "time_limit": training.time_limit,
             "threads": threads,
-        }
-        asked |= {
             "device": training.device,
             "backend": training.backend,
             "precision": training.precision,
         }
-        execution = cls(Plan(configs[0].geometry, complete({**asked})), graph, quiet=quiet)
+        execution = cls(Plan(configs[0].geometry, complete(asked)), graph, quiet=quiet)
         execution.configs = configs
         execution._began = math.inf  # the limit of such a record is for training alone
         return execution
