@@ -87,7 +87,7 @@ class Compared(TypedDict, total=False):
     by: Annotated[
         By,
         _geometry(
-            "With `dim`: compare geometries by the whole graph, or by ties that are held out.",
+            "With `dim`: compare by the whole graph, or by held-out ties.",
             "graph",
         ),
     ]
@@ -103,9 +103,7 @@ class Compared(TypedDict, total=False):
     popularity: Annotated[
         bool | None,
         _training(
-            "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which "
-            "gives hubs room for "
-            "their many ties. Default: yes, except in flat space or with a preset.",
+            "Learn a bias for each node. Default: yes, but in flat space.",
         ),
     ]
     device: Annotated[
@@ -115,8 +113,7 @@ class Compared(TypedDict, total=False):
     backend: Annotated[
         Backend,
         _computing(
-            "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), "
-            "reference (torch), or auto, the fastest that fits.",
+            "What computes; auto is the fastest that fits.",
             default="auto",
         ),
     ]
@@ -126,13 +123,12 @@ class Compared(TypedDict, total=False):
     ]
     precision: Annotated[
         Precision | None,
-        _computing("Precision of the distances. Default: float64 with numba, float32 with triton."),
+        _computing("Precision of the distances. Default: float32 on a GPU."),
     ]
     time_limit: Annotated[
         float | None,
         _training(
-            "Seconds for everything, from reading to measures and report; iterations are left out "
-            "where time is short. Default: no limit.",
+            "Seconds for everything, from reading to the report.",
             metavar="SECONDS",
             common=True,
         ),
@@ -149,8 +145,7 @@ class Options(Compared, total=False):
     dim: Annotated[
         int | None,
         _geometry(
-            "Find the geometry of this dimension that fits the graph best, as select does; takes "
-            "about twice as long. With `flat`, the dimension of flat space.",
+            "Choose the best geometry of so many dimensions, as select does.",
             least=1,
             common=True,
         ),
@@ -164,9 +159,7 @@ class Options(Compared, total=False):
     signature: Annotated[
         Signature | None,
         _geometry(
-            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3. "
-            "Large "
-            "graphs have more: 4,4 from 31,623 nodes on, 5,5 from 100,000, 8,2 above 200,000.",
+            "The geometry: p,q or flat. Default: 3,3; more for large graphs.",
             metavar="P,Q",
             common=True,
         ),
@@ -174,7 +167,7 @@ class Options(Compared, total=False):
     seeds: Annotated[
         int,
         _training(
-            "Train this many times, from `seed` on, and keep the result with the lowest loss.",
+            "Train so often, from `seed` on, and keep the lowest loss.",
             default=1,
             least=1,
             common=True,
@@ -182,22 +175,18 @@ class Options(Compared, total=False):
     ]
     preset: Annotated[
         Preset | None,
-        _training(
-            "Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."
-        ),
+        _training("The recipe of the authors' scripts, or of the paper's text."),
     ]
     optimizer: Annotated[
         Optimizer | None,
         _training(
-            "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), "
-            "-Df (gradient; may not converge), or -Df or Df, whichever descends (signed-gradient).",
+            "How points move. Default: descent, along -χ.",
         ),
     ]
     iterations: Annotated[
         int | None,
         _training(
-            "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean "
-            "degree; 10,000 with a preset.",
+            "At most this many. Default: 1,600 to 4,000.",
             least=1,
         ),
     ]
@@ -208,9 +197,7 @@ class Options(Compared, total=False):
     dissimilarity: Annotated[
         Dissimilarity | None,
         _training(
-            "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat "
-            "space the squared distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), "
-            "the broken geodesic (broken), or the distance of flat space, H^p or S^q (distance).",
+            "The distance in the loss. Default: smoothed.",
         ),
     ]
     epsilon: Annotated[
@@ -227,9 +214,7 @@ class Options(Compared, total=False):
     stop: Annotated[
         Stop | None,
         _training(
-            "When to stop: once the loss no longer falls (converged, the default), after all "
-            "iterations (iterations, the default of a preset), or also once every tie is shorter "
-            "than every other pair (ordered).",
+            "When to stop. Default: converged.",
         ),
     ]
 

@@ -21,10 +21,7 @@ from .training import Keeping, Task, begin, claim, train_and_keep
 from .training import resume as continue_training
 
 _training, _result = partial(opt.option, panel="Training"), partial(opt.option, panel="Result")
-_CONTINUE = (
-    "Start from an earlier embedding of this graph: old nodes start where they were, new ones near "
-    "their ties. The geometry comes from FOLDER."
-)
+_CONTINUE = "Start from an earlier embedding of this graph."
 _DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
 _RESUME = "Continue the training in this folder; no other option is needed."
 _EVERY = "How often to write a checkpoint. Default: 10."
@@ -55,7 +52,7 @@ def embed(
     title: Annotated[str | None, _result("--title", rare=True, help=opt.TITLE)] = None,
     goal: opt.Goal = None,
     quiet: Annotated[
-        bool, _result("--quiet", help="Print nothing but warnings and errors (and --json).")
+        bool, _result("--quiet", help="Print nothing but warnings and errors.")
     ] = False,
     as_json: opt.Json = False,
     *,

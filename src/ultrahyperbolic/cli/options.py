@@ -57,8 +57,7 @@ def output(default: str, panel: str | None = None) -> Any:
 _graph = typer.Argument(
     metavar="GRAPH",
     show_default=False,
-    help="A file (CSV, TSV, Parquet, GraphML, Matrix Market, GML, GEXF, JSON node-link; text also "
-    "gzipped), or the name of a data set. If both exist, the file is read.",
+    help="A file (CSV, TSV, Parquet, GraphML, ...), or a data set.",
 )
 GraphArgument = Annotated[str, _graph]
 OptionalGraphArgument = Annotated[str | None, _graph]
@@ -67,9 +66,7 @@ Folder = Annotated[
 ]
 TITLE = "The title of the report; default: the last one given, or the name of the graph."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Print nothing but warnings and errors (and --json).")
-]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but warnings and errors.")]
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 # An option of version 0.2, which no help shows.
@@ -105,8 +102,7 @@ class Reading(TypedDict, total=False):
     weight: Annotated[
         str | int | Literal[False],
         _reading(
-            "Column of the tie strength: the larger, the closer. Default: detected, else all ties "
-            "are equally strong.",
+            "Column of the tie strength: the larger, the closer.",
             "COLUMN",
             common=True,
         ),
@@ -137,8 +133,7 @@ class Reading(TypedDict, total=False):
     asymmetric: Annotated[
         Literal["sum", "error"],
         _reading(
-            "What to do with a matrix whose two directions differ: add them, or stop. Default: "
-            "sum.",
+            "How to combine two directions that differ. Default: sum.",
             "sum|error",
         ),
     ]
