@@ -210,9 +210,15 @@ def minimize(
     if converged and best_norm > gradient_tolerance and state.best is not state.at:
         reason = f"{reason} at the last point; an earlier one is lower, and is returned"
         converged = False
-    best, counts = state.best, (state.iteration, state.evaluations)
     result = MinimizeResult(
-        best.points, best.value, state.history, best_norm, *counts, reason, converged
+        point=state.best.points,
+        value=state.best.value,
+        history=state.history,
+        gradient_norm=best_norm,
+        iterations=state.iteration,
+        evaluations=state.evaluations,
+        reason=reason,
+        converged=converged,
     )
     if ending.why is Stopped.INTERRUPTED:
         done = f"after {result.iterations} iterations; the best point so far: .result"
