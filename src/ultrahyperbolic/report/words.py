@@ -218,9 +218,7 @@ def map_note(contents: Contents) -> str:
     if edges is None:
         return (
             f'<p class="note">{" ".join(words)}</p><p class="absent">The ties are missing, '
-            "because the report was "
-            "written without the graph. To add them: <code>ultrahyperbolic report FOLDER --graph "
-            "GRAPH</code>.</p>"
+            "because the embedding holds none: embed the graph again.</p>"
         )
     drawn = int(edges.drawn.sum())
     if drawn < edges.between:
