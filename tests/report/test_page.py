@@ -90,6 +90,14 @@ def test_it_says_what_was_embedded_and_how_well(club):
     assert f"Map and centrality {measures['delta_centrality']:.3f}" in fit
 
 
+def test_ties_with_directions_are_counted_as_such():
+    arcs = [("a", "b", 12), ("b", "a", 2), ("b", "c", 3), ("c", "d", 7)]
+    page = read(embed(Graph.from_edges(arcs, directed=True), p=2, q=1, iterations=5, quiet=True))
+    assert "4 nodes and 4 directed ties" in page.sections["about"]
+    assert "4 directed, between 3 pairs, with weights from 3 to 14" in page.sections["again"]
+    assert "All 3 tied pairs are drawn" in page.sections["map"]
+
+
 def with_measures(club: Embedding, **measures: float) -> Embedding:
     run = club.run | {"measures": club.run["measures"] | measures}
     return Embedding(
