@@ -11,6 +11,10 @@ VIOLATED_UP_TO = 0.25
 
 # Chance has 0.5.
 HIDDEN_TIES_FROM = 0.6
+# The share of the ties that is hidden.
+HIDDEN = 0.1
+# Of one hidden tie, comparisons would say little.
+FEWEST_HIDDEN = 2
 
 RANKED = {
     "centrality": "the most central nodes",
@@ -70,14 +74,18 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
     return f"the fit is poor: {why}. More dimensions or another geometry may help"
 
 
-def of_hidden_ties(held_out: Mapping[str, float], folder: str = "FOLDER") -> str:
+def can_hide(ties: int) -> bool:
+    """Whether a tenth of so many ties is enough to test a training on."""
+    return round(HIDDEN * ties) >= FEWEST_HIDDEN
+
+
+def of_hidden_ties(held_out: Mapping[str, float], ties: int, folder: str = "FOLDER") -> str:
     """The sentence on ties that the training has not seen, which no measure of the fit counts."""
     auc = held_out.get("auc")
     if auc is None:
-        return (
-            "this is the fit to the given ties, no prediction; to test it on hidden ties: "
-            f"ultrahyperbolic evaluate {folder} --held-out"
-        )
+        said = "this is the fit to the given ties, no prediction"
+        test = f"; to test it on hidden ties: ultrahyperbolic evaluate {folder} --held-out"
+        return said + test * can_hide(ties)
     return (
         "this is the fit to the given ties; a hidden tie is shorter than a non-tie in "
         f"{100 * auc:.0f} % of comparisons (chance: 50 %)"

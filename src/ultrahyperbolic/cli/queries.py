@@ -343,7 +343,8 @@ def evaluate(
     print()
     _print_measures(measures)
     if trained == measured_by.fingerprint:
-        print(f"{of_hidden_ties(embedding.record.held_out, shlex.quote(str(folder)))}")
+        known, ties = embedding.record.held_out, measured_by.n_edges
+        print(of_hidden_ties(known, ties, shlex.quote(str(folder))))
 
 
 def _print_measures(measures: dict[str, float]) -> None:

@@ -33,7 +33,8 @@ def tiles(contents: Contents) -> str:
         f"<small>{more}</small></div>"
         for title, number, words, more in found
     )
-    hidden = _sentence(of_hidden_ties(contents.embedding.record.held_out))
+    ties = 0 if contents.graph is None else contents.graph.n_edges
+    hidden = _sentence(of_hidden_ties(contents.embedding.record.held_out, ties))
     return (
         f'<p class="hidden-ties">{hidden}</p><div class="tiles">{"".join(cells)}</div>'
         f"{_long_ties(contents)}"
