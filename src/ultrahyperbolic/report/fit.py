@@ -111,13 +111,13 @@ def _tiles(
         yield "Map and centrality", f"{measures['delta_centrality']:.3f}", words, more
 
 
-def warnings(measures: Mapping[str, float]) -> str:
+def warnings(measures: Mapping[str, float], *, unfinished: bool) -> str:
     """Warnings for the top of the page, about what the map and the ranking do not show; often
     empty.
     """
     return "".join(
         f'<p class="warning" role="note"><strong>Note:</strong> {_sentence(words)}</p>'
-        for words in reservations(measures)
+        for words in reservations(measures, unfinished=unfinished)
     )
 
 
