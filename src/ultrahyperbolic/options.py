@@ -87,7 +87,7 @@ class Compared(TypedDict, total=False):
     by: Annotated[
         By,
         _geometry(
-            "With `dim`: compare by the whole graph, or by held-out ties.",
+            "How `dim` compares geometries: by the whole graph, or by held-out ties.",
             "graph",
         ),
     ]
@@ -128,7 +128,7 @@ class Compared(TypedDict, total=False):
     time_limit: Annotated[
         float | None,
         _training(
-            "Seconds for everything, from reading to the report.",
+            "Seconds for the whole command, give or take a few.",
             metavar="SECONDS",
             common=True,
         ),

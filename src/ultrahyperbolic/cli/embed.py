@@ -23,7 +23,7 @@ from .training import resume as continue_training
 _training, _result = partial(opt.option, panel="Training"), partial(opt.option, panel="Result")
 _CONTINUE = "Start from an earlier embedding of this graph."
 _DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
-_RESUME = "Continue the training in this folder; no other option is needed."
+_RESUME = "Continue the training in this folder."
 _EVERY = "How often to write a checkpoint. Default: 10."
 _REPORT = "Whether to write the HTML report. Default: yes."
 

@@ -44,7 +44,7 @@ _NO_BEST = ("weight_down", "circulation", "incoherence", "measured_nodes")
 
 _RankedBy = Literal["centrality", "delta", "height"]
 _ClusteredBy = Literal["graph", "map"]
-_HELD_OUT = "Also hide a tenth of the ties, train again, and test whether the map tells them."
+_HELD_OUT = "Also hide a tenth of the ties, train again, and test whether the map predicts them."
 _MEASURED_BY = "Another graph to measure by, a file or data set. Default: the embedded one."
 
 
@@ -292,8 +292,9 @@ def evaluate(
     --weights-are-distances. All its nodes must be in the embedding.
     docs/measures.md explains the measures.
 
-    They count the ties that the training was given. --held-out says what the
-    same training tells of ties it has not seen, and keeps that for the report.
+    They count the ties that the training was given. --held-out says how
+    well the same training predicts ties that it has not seen, and keeps that
+    for the report.
 
     Examples:
       ultrahyperbolic evaluate club
@@ -380,8 +381,7 @@ def _print_measures(measures: dict[str, float], *, unfinished: bool) -> None:
         closed, unclosed = (percent(measures[name]) for name in _OF_THE_GRAPH)
         print(
             f"\nof all pairs of ties that share a node, {closed} are closed into a triangle and "
-            f"{unclosed} are open "
-            "(in a tree, none and all)"
+            f"{unclosed} are open (in a tree: 0 % and 100 %)"
         )
     for line in reservations(measures, unfinished=unfinished):
         print(f"note: {line}")

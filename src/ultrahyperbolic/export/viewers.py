@@ -79,7 +79,7 @@ def export(
         elif format == "parquet":
             replace_file(target, _parquet(table))
         elif graph is None:
-            raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
+            raise ValueError(f"{format} needs the graph: pass graph=")
         elif format == "vosviewer":
             replace_file(target, json.dumps(_vosviewer(graph, table)))
             if graph.is_directed:

@@ -76,8 +76,9 @@ def lead(contents: Contents) -> str:
 def _size(contents: Contents) -> str:
     graph = contents.graph
     words, edges = _counted(len(contents.embedding), "node"), _recorded(contents).edges
-    if graph is not None and graph.is_directed and contents.embedding.is_directed:
-        words += f" and {_counted(len(graph.arcs[1]), 'directed tie')}"
+    directed = _directed_ties(contents)
+    if directed is not None:
+        words += f" and {_counted(directed, 'directed tie')}"
     elif edges is not None:
         words += f" and {_counted(edges, 'tie')}"
     if graph is not None and graph.n_edges:
@@ -85,6 +86,14 @@ def _size(contents: Contents) -> str:
         words += f", in {_counted(len(sizes), 'component')}"
         words += f", the largest of {sizes.max():,}" if len(sizes) > 1 else ""
     return f"The network has {words}."
+
+
+def _directed_ties(contents: Contents) -> int | None:
+    """How many there are, where directions were kept; a pair may have two."""
+    graph = contents.graph
+    if graph is None or not graph.is_directed or not contents.embedding.is_directed:
+        return None
+    return len(graph.arcs[1])
 
 
 def _placed(contents: Contents) -> str:
@@ -171,7 +180,11 @@ def facts(contents: Contents) -> str:
             "this is not the graph that was embedded, or its nodes come in a different order"
         )
     if graph.edges is not None:
-        found["Ties"] = f"{graph.edges:,}{_weights(contents.graph)}"
+        directed = _directed_ties(contents)
+        ties = f"{graph.edges:,}"
+        if directed is not None:
+            ties = f"{directed:,} directed, between {ties} pairs"
+        found["Ties"] = f"{ties}{_weights(contents.graph)}"
     if graph.capacities is not None:
         found["Weights"] = f"{graph.capacities:,} distinct" if graph.capacities > 1 else "all equal"
     if columns := _columns(graph.columns):
@@ -218,9 +231,7 @@ def map_note(contents: Contents) -> str:
     if edges is None:
         return (
             f'<p class="note">{" ".join(words)}</p><p class="absent">The ties are missing, '
-            "because the report was "
-            "written without the graph. To add them: <code>ultrahyperbolic report FOLDER --graph "
-            "GRAPH</code>.</p>"
+            "because the embedding holds none: embed the graph again.</p>"
         )
     drawn = int(edges.drawn.sum())
     if drawn < edges.between:
@@ -231,8 +242,9 @@ def map_note(contents: Contents) -> str:
         )
     elif shown.whole:
         weighted = contents.graph is not None and len(contents.graph.capacities) > 1
+        what = "ties" if _directed_ties(contents) is None else "tied pairs"
         words.append(
-            f"All {edges.between:,} ties are drawn{'; strong ones are thicker' * weighted}."
+            f"All {edges.between:,} {what} are drawn{'; strong ones are thicker' * weighted}."
         )
     else:
         words.append(f"All {edges.between:,} ties between the nodes shown are drawn.")
