@@ -3,8 +3,10 @@
 import difflib
 import math
 import operator
+import sys
 from collections.abc import Collection, Iterable
 from numbers import Real
+from types import FrameType
 from typing import TypeGuard
 
 _LONGEST = 80  # characters of an id in a message or on a terminal
@@ -111,3 +113,18 @@ def check_callable(name: str, value: object) -> None:
     """Raise unless value can be called."""
     if not callable(value):
         raise TypeError(f"{name} must be callable, got {value!r}")
+
+
+def users_line() -> int:
+    """The ``stacklevel`` by which a warning points at the line outside of this package that called
+    it, however many functions lie between.
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(frame: FrameType) -> bool:
+    package = __name__.partition(".")[0]
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == package

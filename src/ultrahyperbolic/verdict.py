@@ -11,6 +11,10 @@ VIOLATED_UP_TO = 0.25
 
 # Chance has 0.5.
 HIDDEN_TIES_FROM = 0.6
+# The share of the ties that is hidden.
+HIDDEN = 0.1
+# Of one hidden tie, comparisons would say little.
+FEWEST_HIDDEN = 2
 
 RANKED = {
     "centrality": "the most central nodes",
@@ -51,14 +55,14 @@ def no_tie_order(measures: Mapping[str, float]) -> str | None:
     if rate is None or rate >= TIE_ORDER_FROM:
         return None
     return (
-        "of two ties, the stronger is hardly nearer than chance in this geometry "
-        f"({100 * rate:.0f} %; chance: 50 %)"
+        f"of two ties, the stronger is shorter in only {100 * rate:.0f} % of comparisons "
+        "(chance: 50 %)"
     )
 
 
-def poor_fit(measures: Mapping[str, float]) -> str | None:
+def poor_fit(measures: Mapping[str, float], *, unfinished: bool = False) -> str | None:
     """The sentence for points that do not show which nodes are tied; None where they do, or nobody
-    knows.
+    knows. After an unfinished training, nobody knows what another geometry would do.
     """
     precision, violated = measures.get("map"), measures.get("violated_orders")
     if precision is not None and precision < NEIGHBOURS_FROM:
@@ -67,17 +71,22 @@ def poor_fit(measures: Mapping[str, float]) -> str | None:
         why = f"in {100 * violated:.1f} % of comparisons an untied pair lies closer than a tied one"
     else:
         return None
-    return f"the fit is poor: {why}. More dimensions or another geometry may help"
+    advice = "More dimensions or another geometry may help"
+    return f"the fit is poor: {why}. {'The training is unfinished' if unfinished else advice}"
 
 
-def of_hidden_ties(held_out: Mapping[str, float], folder: str = "FOLDER") -> str:
+def can_hide(ties: int) -> bool:
+    """Whether a tenth of so many ties is enough to test a training on."""
+    return round(HIDDEN * ties) >= FEWEST_HIDDEN
+
+
+def of_hidden_ties(held_out: Mapping[str, float], ties: int, folder: str = "FOLDER") -> str:
     """The sentence on ties that the training has not seen, which no measure of the fit counts."""
     auc = held_out.get("auc")
     if auc is None:
-        return (
-            "this is the fit to the given ties, no prediction; to test it on hidden ties: "
-            f"ultrahyperbolic evaluate {folder} --held-out"
-        )
+        said = "this is the fit to the given ties, no prediction"
+        test = f"; to test it on hidden ties: ultrahyperbolic evaluate {folder} --held-out"
+        return said + test * can_hide(ties)
     return (
         "this is the fit to the given ties; a hidden tie is shorter than a non-tie in "
         f"{100 * auc:.0f} % of comparisons (chance: 50 %)"
@@ -86,9 +95,9 @@ def of_hidden_ties(held_out: Mapping[str, float], folder: str = "FOLDER") -> str
     )
 
 
-def reservations(measures: Mapping[str, float]) -> list[str]:
+def reservations(measures: Mapping[str, float], *, unfinished: bool = False) -> list[str]:
     """Sentences on what the points do not show, though a reader would expect it; none where all is
     well.
     """
-    found = (poor_fit(measures), no_tie_order(measures))
+    found = (poor_fit(measures, unfinished=unfinished), no_tie_order(measures))
     return [words for words in found if words is not None]

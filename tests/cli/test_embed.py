@@ -56,6 +56,14 @@ def test_a_poor_fit_is_said_in_the_same_words_as_on_the_report(call):
     assert all(f"{line[0].upper()}{line[1:]}" in page for line in notes)
 
 
+def test_an_unfinished_training_does_not_blame_the_geometry(call):
+    said = call("embed karate -o club --signature 1,0 --time-limit 1e-9").stdout
+    said += call("evaluate club").stdout + Path("club/report.html").read_text(encoding="utf-8")
+    assert said.count(". The training is unfinished") == 3
+    assert "More dimensions" not in said
+    assert ". The training is unfinished" in Embedding.load("club")._repr_html_()
+
+
 def test_json_is_one_object_and_says_what_run_json_says(call):
     result = call("embed karate -o club --iterations 60 --signature 2,2 --seed 3 --json")
     said, run = json.loads(result.stdout), record("club")

@@ -315,7 +315,7 @@ def test_help_has_examples_and_says_what_weights_mean(call, command):
 
 def test_help_says_defaults_and_no_types_of_python(call):
     text = " ".join(call("embed --help-all").stdout.split())
-    for default in ("3,3", "no limit", "1", "0", "out/NAME OF THE GRAPH", "10", "utf-8"):
+    for default in ("smoothed", "converged", "1", "0", "out/NAME OF THE GRAPH", "10", "utf-8"):
         assert f"Default: {default}." in text
     assert "<bool>" not in text
     assert "<int" not in text

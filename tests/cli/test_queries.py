@@ -297,6 +297,16 @@ def test_held_out_ties_tell_a_random_graph_from_a_real_one(call, refuse, club):
     assert "leave --graph out" in refuse("evaluate club --held-out --graph karate")
 
 
+def test_a_graph_of_few_ties_is_not_sent_to_hide_some(call, refuse):
+    Path("few.csv").write_text("ann,bob\nbob,cid\ncid,dan\n")
+    assert "--held-out" not in call("embed few.csv -o few --iterations 5").stdout
+    assert "--held-out" not in call("evaluate few").stdout
+    assert "--held-out" not in Path("few/report.html").read_text(encoding="utf-8")
+    assert refuse("evaluate few --held-out").endswith(
+        "too few ties to hide a tenth of them: the graph has 3"
+    )
+
+
 @pytest.fixture
 def of_version_0_2(tmp_path):
     return shutil.copytree(Path(__file__).parents[1] / "embedding/folders/version_0_2", "old")

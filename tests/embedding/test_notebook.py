@@ -90,7 +90,7 @@ def test_notes_say_what_the_points_do_not_show():
             )
         )
 
-    assert "hardly nearer than chance" in " ".join(shown(tie_order=0.5))
+    assert "the stronger is shorter in only 50 %" in " ".join(shown(tie_order=0.5))
     assert "note" not in shown(spearman_all=0.1, tie_order=0.6)
 
 

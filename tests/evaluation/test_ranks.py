@@ -16,7 +16,7 @@ from ultrahyperbolic.verdict import TIE_ORDER_FROM
 def test_what_is_said_on_both_sides_of_a_threshold():
     assert reservations({"tie_order": TIE_ORDER_FROM}) == reservations({}) == []
     (chance,) = reservations({"tie_order": TIE_ORDER_FROM - 0.01, "spearman_all": -0.4})
-    assert "the stronger is hardly nearer than chance" in chance
+    assert "the stronger is shorter in only 59 % of comparisons" in chance
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,10 @@ def test_a_poor_fit_is_said(good, bad, words):
     (said,) = reservations(bad)
     assert said.startswith("the fit is poor: ")
     assert words in said
+    assert "another geometry may help" in said
+    (said,) = reservations(bad, unfinished=True)
+    assert words in said
+    assert said.endswith("The training is unfinished")
 
 
 def test_stability_is_the_mean_of_spearman_over_pairs_of_trainings():

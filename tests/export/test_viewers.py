@@ -92,6 +92,26 @@ def test_graphs_come_back_whole(tmp_path, form):
     assert read_graph(path) == graph
 
 
+def test_directions_heights_and_centrality_are_exported(tmp_path):
+    ties = [("ann", "bob", 12), ("bob", "ann", 2), ("bob", "cid", 3), ("dan", "cid", 1)]
+    graph = Graph.from_edges(ties, directed=True)
+    embedding = embed(graph, p=2, q=1, iterations=20, quiet=True)
+    numbers = {"height": embedding.heights, "centrality": embedding.centrality.values}
+    for form, read in (("graphml", nx.read_graphml), ("gexf", nx.read_gexf)):
+        embedding.export(tmp_path / f"g.{form}", form)
+        network = read(tmp_path / f"g.{form}")
+        assert sorted(network.edges(data="weight")) == sorted(ties)
+        for name, values in numbers.items():
+            assert [network.nodes[node][name] for node in graph.ids] == values.tolist()
+        assert read_graph(tmp_path / f"g.{form}", directed=True) == graph
+    embedding.export(tmp_path / "t.parquet", "parquet")
+    table = pq.read_table(tmp_path / "t.parquet")
+    for name, values in numbers.items():
+        assert table[name].to_pylist() == values.tolist()
+    _, notes = embedding.export(tmp_path / "v.json", "vosviewer")
+    assert notes == ["VOSviewer has no directions: opposite ties are added"]
+
+
 @pytest.mark.parametrize("form", ["gexf", "graphml"])
 def test_gephi_finds_communities_without_the_command_cluster(tmp_path, club, form):
     read = nx.read_gexf if form == "gexf" else nx.read_graphml

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ultrahyperbolic import embed
 from ultrahyperbolic.graph import Graph, GraphError, as_graph, read_graph
 from ultrahyperbolic.graph.columns import Columns, find_ends, warn_of_distances
 
@@ -485,6 +486,18 @@ def test_the_warning_points_at_the_caller(write):
     assert [warning.filename for warning in said] == [__file__, __file__]
     read_graph("g.csv", weights_are_distances=True)
     read_graph("g.csv", weight=False)
+    table = pd.read_csv("g.csv")
+    network = nx.from_pandas_edgelist(table, edge_attr="km")
+    for make in (
+        lambda: as_graph("g.csv"),
+        lambda: as_graph(table),
+        lambda: as_graph(network),
+        lambda: Graph.from_pandas(table),
+        lambda: embed(network, p=1, q=1, iterations=1, quiet=True),
+    ):
+        with pytest.warns(UserWarning, match="km") as said:
+            make()
+        assert {warning.filename for warning in said} == {__file__}
 
 
 @pytest.mark.parametrize(

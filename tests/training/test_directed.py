@@ -68,6 +68,23 @@ def test_scores_are_distances_with_springs(trained):
     np.testing.assert_allclose(near["distance"], np.sort(np.delete(out, row))[:3], rtol=1e-12)
 
 
+def test_neighbors_have_the_ties_of_the_way_that_is_asked_for():
+    graph = Graph.from_edges(ADVICE, directed=True)
+    embedding = uh.embed(graph, directed=True, **FEW)
+    for way, node, ties in (
+        ("out", "bob", {"cid": 2.0}),
+        ("in", "bob", {"ann": 3.0, "eve": 1.0}),
+        ("in", "dan", {}),
+    ):
+        table = embedding.neighbors(node, k=4, way=way)
+        assert dict(zip(table.node, table.weight, strict=True)) == {
+            other: ties.get(other, 0.0) for other in table.node
+        }
+        assert set(table.node[table.connected]) == ties.keys()
+    both = embedding.neighbors("bob", k=4)
+    assert set(both.node[both.connected]) == {"ann", "cid", "eve"}
+
+
 def test_new_nodes_are_placed_by_ties_that_point_somewhere():
     arcs = np.array(
         [(i, i + step) for i in range(37) for step in (1, 2, 3)]

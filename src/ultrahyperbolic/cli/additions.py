@@ -180,13 +180,14 @@ def _show(
         return
     print("score: the chance that this is a tie, if a tenth of your ties were missing")
     if measured:
-        hidden = calibration.held_out / calibration.rounds
-        print(
-            f"when {hidden:.0f} of your ties were hidden, {_whole(measured['precision'])} of the "
-            f"first {len(table)} "
-            "suggestions were among them"
-            + (f" (at most {_whole(hidden / len(table))})" if hidden < len(table) else "")
+        hidden, share = calibration.held_out / calibration.rounds, _whole(measured["precision"])
+        right = (
+            f"on average, {share} of the first {len(table)} suggestions were among them"
+            if len(table) > 1
+            else f"in {share} of these rounds, the first suggestion was among them"
         )
+        most = f" (at most {_whole(hidden / len(table))})" if hidden < len(table) else ""
+        print(f"{hidden:.0f} of your ties were hidden, {calibration.rounds} times: {right}{most}")
 
 
 def _whole(share: float) -> str:

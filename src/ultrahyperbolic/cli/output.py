@@ -222,10 +222,10 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         )
     for line in in_words(record.measures):
         print(f"  {line}")
-    for line in reservations(record.measures):
+    for line in reservations(record.measures, unfinished=record.unfinished):
         print(f"  note: {line}")
     if record.measures:
-        print(f"  {of_hidden_ties(record.held_out, shlex.quote(str(folder)))}")
+        print(f"  {of_hidden_ties(record.held_out, graph.n_edges, shlex.quote(str(folder)))}")
     table, by = ranking(embedding, _TOP), ranked_by(embedding)
     print(f"\n{RANKED[by]}:")
     columns = {"rank": ranks_in_words(table), **names(table)}

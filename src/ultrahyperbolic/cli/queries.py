@@ -342,12 +342,13 @@ def evaluate(
     if trained is not None and trained != measured_by.fingerprint:
         print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
-    _print_measures(measures)
+    _print_measures(measures, unfinished=embedding.record.unfinished)
     if trained == measured_by.fingerprint:
-        print(f"{of_hidden_ties(embedding.record.held_out, shlex.quote(str(folder)))}")
+        known, ties = embedding.record.held_out, measured_by.n_edges
+        print(of_hidden_ties(known, ties, shlex.quote(str(folder))))
 
 
-def _print_measures(measures: dict[str, float]) -> None:
+def _print_measures(measures: dict[str, float], *, unfinished: bool) -> None:
     """One row per measure, first what everyone asks for; then the same of what needs no
     embedding.
     """
@@ -382,5 +383,5 @@ def _print_measures(measures: dict[str, float]) -> None:
             f"\nof all pairs of ties that share a node, {closed} are closed into a triangle and "
             f"{unclosed} are open (in a tree: 0 % and 100 %)"
         )
-    for line in reservations(measures):
+    for line in reservations(measures, unfinished=unfinished):
         print(f"note: {line}")

@@ -183,7 +183,7 @@ def nearest(embedding: Embedding, row: int, k: int, way: Way | None = None) -> C
     order = np.argsort(distances, kind="stable")
     order = order[order != row][:k]
     found = names_at(embedding, order) | {"distance": distances[order]}
-    if (ties := embedding.ties_of(row)) is not None:
+    if (ties := embedding.ties_of(row, way)) is not None:
         weights = np.zeros(len(distances))
         weights[ties.nodes] = ties.weights
         found |= {"weight": weights[order], "connected": np.isin(order, ties.nodes)}

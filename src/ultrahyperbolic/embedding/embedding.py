@@ -251,8 +251,9 @@ class Embedding:
         the likeliest origins of ties to it.
 
         ``weight`` is that of the tie, 0 where there is none, and ``connected`` says whether there
-        is one, where the graph is known or was saved. Give a list for several nodes at once: a
-        first column, ``of``, then says whose neighbours each row shows.
+        is one, where the graph is known or was saved; with a ``way``, in that direction. Give a
+        list for several nodes at once: a first column, ``of``, then says whose neighbours each row
+        shows.
         """
         k = check_count("k", k, 1)
         if isinstance(node, Hashable):
@@ -269,10 +270,16 @@ class Embedding:
         ]
         return pd.concat(list(map(forms.frame, named)), ignore_index=True)
 
-    def ties_of(self, row: int) -> TiesOf | None:
-        """The ties of the node in a row; None where the graph is not known."""
+    def ties_of(self, row: int, way: answers.Way | None = None) -> TiesOf | None:
+        """The ties of the node in a row; None where the graph is not known. With a ``way``, those
+        from it, or to it, alone.
+        """
         if self.graph is None:
             return None
+        if way is not None:
+            arcs, weights = self.graph.arcs
+            near, far = arcs.T if way == "out" else arcs.T[::-1]
+            return TiesOf(far[near == row], weights[near == row])
         offsets, nodes = self.graph.neighbor_lists
         ties = slice(offsets[row], offsets[row + 1])
         return TiesOf(nodes[ties], self.graph.neighbor_weights[ties])

@@ -146,7 +146,8 @@ def to_html(embedding: Embedding) -> str:
         for name, words in islice(MEANINGS.items(), 6)
         if name in measures
     ]
-    rows += [("note", escape(words)) for words in reservations(measures)]
+    notes = reservations(measures, unfinished=record.unfinished)
+    rows += [("note", escape(words)) for words in notes]
     parts = [html_table("Embedding", rows)]
     if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):
         table, by = ranking(embedding, _TOP), ranked_by(embedding)

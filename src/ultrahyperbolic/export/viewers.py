@@ -82,6 +82,8 @@ def export(
             raise ValueError(f"{format} needs the graph: pass graph=")
         elif format == "vosviewer":
             replace_file(target, json.dumps(_vosviewer(graph, table)))
+            if graph.is_directed:
+                notes = ["VOSviewer has no directions: opposite ties are added"]
         else:
             network, notes = _network(graph, table)
             replace_file(target, _as_xml(network, format))
@@ -115,7 +117,12 @@ def _table(embedding: Embedding, graph: Graph | None) -> dict[str, list[Any]]:
     if graph is not None and graph.labels:
         table["label"] = label_texts(graph.ids, graph.labels)
     numbers: dict[str, NDArray[Any]] = dict(zip("xy", _scaled_plane(embedding).T, strict=True))
-    numbers |= {"rank": embedding.rank, "delta": embedding.delta}
+    numbers["rank"] = embedding.rank
+    if embedding.is_directed:
+        numbers["height"] = embedding.heights
+    if embedding.centrality is not None:
+        numbers["centrality"] = embedding.centrality.values
+    numbers["delta"] = embedding.delta
     if embedding.popularity is not None:
         numbers["popularity"] = embedding.popularity
     if graph is not None:
@@ -161,13 +168,14 @@ def _network(graph: Graph, table: dict[str, list[Any]]) -> tuple[networkx.Graph,
         raise ValueError(
             f"two nodes are {cut(repr(twice))} when written as text: make the ids differ"
         )
-    network = nx.Graph()
+    network = nx.DiGraph() if graph.is_directed else nx.Graph()
     for node, *values in zip(ids, *numbers.values(), strict=True):
         about = dict(zip(numbers, values, strict=True))
         network.add_node(node, **{name: value for name, value in about.items() if value != ""})
-    ends = ((ids[i], ids[j]) for i, j in graph.edges.tolist())
+    ties, weights = graph.arcs if graph.is_directed else (graph.edges, graph.weights)
+    ends = ((ids[i], ids[j]) for i, j in ties.tolist())
     network.add_weighted_edges_from(
-        (*pair, weight) for pair, weight in zip(ends, graph.weights.tolist(), strict=True)
+        (*pair, weight) for pair, weight in zip(ends, weights.tolist(), strict=True)
     )
     note = f"{changed} ids or labels hold characters that XML cannot write, which became \ufffd"
     return network, [note] if changed else []

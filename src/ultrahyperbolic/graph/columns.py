@@ -9,6 +9,7 @@ from itertools import combinations
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
+from ..checks import users_line
 from .errors import GraphError
 
 Column = str | int
@@ -177,7 +178,7 @@ def choose_columns(
             f"{where}: column {column} has numbers, but too few to be the weights, so every "
             "weight is 1: name "
             "it as weight (--weight) to be told what is wrong",
-            stacklevel=5,
+            stacklevel=users_line(),
         )
     return first, second, None
 
@@ -202,7 +203,7 @@ def _warn_of_kinds(
         f"{where}: the ends {first} and {second} are of two kinds, {kinds}: if they are not the "
         "ends of ties, name "
         "those (source=, target=, --source, --target)",
-        stacklevel=5,
+        stacklevel=users_line(),
     )
 
 
@@ -226,14 +227,14 @@ def _only_number(
     chosen = following or (found if is_named else [])
     columns = [str(names[k]) if names is not None and is_named else k for k in chosen]
     if is_named or width > 3:
-        check_guess(columns, where, stacklevel=6)
+        check_guess(columns, where)
     if times and not chosen:
         column = _shown(str(names[times[0]]) if names is not None and is_named else times[0])
         warnings.warn(
             f"{where}: column {column} holds years or times, which are no weights, so every "
             f"weight is 1: if they are weights, name them (weight=, --weight {column})",
             WeightGuess,
-            stacklevel=5,
+            stacklevel=users_line(),
         )
     return chosen
 
@@ -268,7 +269,7 @@ def may_weigh(name: object) -> bool:
     return fold_name(name) not in _NO_WEIGHT_ALONE and _NO_WEIGHT.isdisjoint(words)
 
 
-def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> None:
+def check_guess(found: Sequence[Column], where: str) -> None:
     """Say what is taken for the weight though no name tells; `GraphError` where several columns may
     be meant.
     """
@@ -288,7 +289,7 @@ def check_guess(found: Sequence[Column], where: str, *, stacklevel: int = 5) -> 
     warnings.warn(
         f"{where}: the weight is taken to be {shown}{counted}: {wanted}",
         WeightGuess,
-        stacklevel=stacklevel,
+        stacklevel=users_line(),
     )
 
 
@@ -322,7 +323,7 @@ def weight_attribute(
             f"{where}: the attribute {_shown(str(written[0]))} of the edges holds numbers as text, "
             "so every weight is 1: make them numbers if they are the weights",
             WeightGuess,
-            stacklevel=4,
+            stacklevel=users_line(),
         )
     return numeric[0] if numeric else None
 
@@ -395,7 +396,7 @@ def warn_of_distances(name: object, where: str) -> None:
             "tie: the larger, the "
             "closer; if they are distances, read them as such (weights_are_distances=True, "
             "--weights-are-distances)",
-            stacklevel=5,
+            stacklevel=users_line(),
         )
 
 

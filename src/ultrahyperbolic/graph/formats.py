@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
+from ..checks import users_line
 from ..progress import Update
 from .attributes import from_texts
 from .columns import (
@@ -82,7 +83,8 @@ def read_text(
             counts["bad_rows_skipped"] = len(bad)
             left = f"{len(bad)} bad row{'s' * (len(bad) != 1)} of {len(lines) + len(bad)}"
             warnings.warn(
-                f"{dialect.path}: {left} left out, the first on line {bad[0]}", stacklevel=3
+                f"{dialect.path}: {left} left out, the first on line {bad[0]}",
+                stacklevel=users_line(),
             )
     else:
         table = read_columns(dialect, (first, second), third, update, counts)
@@ -106,7 +108,7 @@ def read_text(
                 f"{dialect.path}: the first row, {names[first]!r} – {names[second]!r}, is taken "
                 "for a header, as both "
                 "names occur in no other row; if it is a tie, say so (header=False, --no-header)",
-                stacklevel=3,
+                stacklevel=users_line(),
             )
 
     def place(row: int) -> str:

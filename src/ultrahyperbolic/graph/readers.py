@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, cast
 
+from ..checks import users_line
 from ..progress import bar
 from .columns import Column, Wanted
 from .errors import GraphError, need
@@ -163,7 +164,7 @@ def read_graph(
         if graph.n_nodes == 0:
             raise GraphError(f"{file}: no nodes found")
         if words := said_of_names(graph.ids):
-            warnings.warn(f"{file}: {words}", stacklevel=2)
+            warnings.warn(f"{file}: {words}", stacklevel=users_line())
         return graph
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None

@@ -33,7 +33,8 @@ def tiles(contents: Contents) -> str:
         f"<small>{more}</small></div>"
         for title, number, words, more in found
     )
-    hidden = _sentence(of_hidden_ties(contents.embedding.record.held_out))
+    ties = 0 if contents.graph is None else contents.graph.n_edges
+    hidden = _sentence(of_hidden_ties(contents.embedding.record.held_out, ties))
     return (
         f'<p class="hidden-ties">{hidden}</p><div class="tiles">{"".join(cells)}</div>'
         f"{_long_ties(contents)}"
@@ -110,13 +111,13 @@ def _tiles(
         yield "Map and centrality", f"{measures['delta_centrality']:.3f}", words, more
 
 
-def warnings(measures: Mapping[str, float]) -> str:
+def warnings(measures: Mapping[str, float], *, unfinished: bool) -> str:
     """Warnings for the top of the page, about what the map and the ranking do not show; often
     empty.
     """
     return "".join(
         f'<p class="warning" role="note"><strong>Note:</strong> {_sentence(words)}</p>'
-        for words in reservations(measures)
+        for words in reservations(measures, unfinished=unfinished)
     )
 
 

@@ -67,7 +67,9 @@ def render(embedding: Embedding, *, graph: Graph | None = None, title: str | Non
         "unfinished": words.unfinished_note(contents.embedding.record),
         "heading": words.heading(contents, title),
         "lead": words.lead(contents),
-        "warnings": fit.warnings(contents.measures),
+        "warnings": fit.warnings(
+            contents.measures, unfinished=contents.embedding.record.unfinished
+        ),
         "facts": words.facts(contents),
         "fit": fit.tiles(contents),
         "map": words.map_note(contents),

@@ -7,10 +7,10 @@ from dataclasses import replace
 from ..embedding import Embedding
 from ..evaluation import hold_out_edges, link_prediction
 from ..graph import Graph
+from ..verdict import HIDDEN, can_hide
 from .config import TrainingConfig
 from .train import embed_many
 
-HIDDEN = 0.1  # the share of the ties that is hidden
 _UNTIED = 1_000_000  # untied pairs, drawn with replacement, that hidden ties are compared with
 
 
@@ -20,6 +20,8 @@ def hidden_ties(embedding: Embedding, graph: Graph, *, quiet: bool = True) -> di
     """
     if embedding.record.config is None:
         raise ValueError("the embedding does not say how it was trained: embed the graph again")
+    if not can_hide(graph.n_edges):
+        raise ValueError(f"too few ties to hide a tenth of them: the graph has {graph.n_edges}")
     config = TrainingConfig.from_json(embedding.record.config)
     if config.start == "given":  # from points that have seen the ties
         config = replace(config, start="spectral")
