@@ -56,7 +56,11 @@ def test_compiled_loops_compute_the_definition(drawn, geometry, popularity):
     np.testing.assert_allclose(found.offsets, expected.offsets, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all pairs", "landmarks"])
+@pytest.mark.parametrize(
+    "drawn",
+    [SMALL, pytest.param(LARGE, marks=pytest.mark.slow)],
+    ids=["all pairs", "landmarks"],
+)
 def test_iterations_look_at_the_same_landmarks(drawn):
     pairs, spec, closeness, state = problem(drawn, GEOMETRIES[0], popularity=True)
     other = problem(drawn, GEOMETRIES[0], popularity=True)[-1]

@@ -75,6 +75,7 @@ def graph_of(n):
     return Graph.from_arrays([0, 1, 0], [1, 2, 2], [1.0, 2.0, 3.0], ids=n)
 
 
+@pytest.mark.slow
 def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
     with pytest.raises(

@@ -101,6 +101,7 @@ def test_old_points_stay_and_results_repeat(club):
     assert first.graph.n_edges == 1
 
 
+@pytest.mark.slow
 def test_ties_come_in_many_forms(club):
     triples = [("a", "1", 3.0), ("a", "2", 1.0)]
     wanted = club.transform(triples).points

@@ -129,6 +129,7 @@ def test_new_nodes_are_placed_by_their_ties():
     assert graph.n_nodes == len(model.embedding_)
 
 
+@pytest.mark.slow
 def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones():
     matrix = adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=5, iterations=50, seed=0).fit(matrix)
